@@ -55,8 +55,12 @@ struct Event {
   struct Logprobs {
     TokenLogprob chosen;
     std::vector<TokenLogprob> top;
+    int64_t rank = 0;  // of the chosen one among all tokens; 1: the likeliest
   };
   std::vector<Logprobs> logprobs;
+  // In an answer's first event, where asked for (GenerateParams::n_prompt_logprobs): of each token
+  // of the prompt but the first, which nothing comes before.
+  std::vector<Logprobs> prompt_logprobs;
   // How many bytes of the first of these ids the prompt already had
   // (GenerateParams::token_healing); they are not in `text`. Only in an answer's first token.
   int64_t n_healed_bytes = 0;

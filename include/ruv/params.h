@@ -58,6 +58,10 @@ struct GenerateParams {
   // and of the n likeliest (at most 20), from the model's own distribution, before bias, penalties,
   // temperature and healing.
   int32_t n_logprobs = -1;
+  // The same for the prompt's tokens from the second on (Event::prompt_logprobs). All of such a
+  // prompt is computed, nothing of it comes from the prefix cache, and each of its tokens costs a
+  // row of logits. Not with token_healing, media, or a model that reads a source text.
+  int32_t n_prompt_logprobs = -1;
   // Reuse the beginning of the prompt from the cache, and cache this prompt for later requests.
   // Does not change the bytes of the answer.
   bool cache_prefix = true;

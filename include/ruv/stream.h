@@ -17,6 +17,7 @@ struct Answer {
   std::vector<Token> ids;
   std::string text;
   std::vector<Event::Logprobs> logprobs;
+  std::vector<Event::Logprobs> prompt_logprobs;
   FinishReason finish = FinishReason::none;
   Timings timings;
   uint64_t seed = 0;

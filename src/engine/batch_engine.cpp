@@ -92,6 +92,7 @@ Status BatchEngine::check(const Request& request) const {
     return fail(Code::invalid, "repair: the request asks for no form that could be completed");
   }
   if (request.reasoning) TRY(check_reasoning(*request.reasoning));
+  TRY(check_scores(request));
   return check_params(request.params, model_->n_usable_tokens());
 }
 
@@ -158,6 +159,15 @@ Status BatchEngine::check_reasoning(const ReasoningRegion& region) const {
     TRY(check_tokens({&region.begin, 1}, model_->n_usable_tokens(), "reasoning"));
   TRY(check_tokens(region.end, model_->n_usable_tokens(), "reasoning"));
   return check_tokens(region.gap, model_->n_usable_tokens(), "reasoning");
+}
+
+Status BatchEngine::check_scores(const Request& request) const {
+  if (request.params.n_prompt_logprobs < 0) return {};
+  if (model_->h.reads_source()) {
+    return fail(Code::unsupported, "prompt_logprobs: the model reads a source text and scores none");
+  }
+  if (request.media == nullptr) return {};
+  return fail(Code::unsupported, "prompt_logprobs: not for prompts with media");
 }
 
 Status BatchEngine::check_media_of(const Request& request) const {

@@ -52,6 +52,9 @@ HostWork DraftVerifier::begin(std::span<const PackedRows> rows) {
 void DraftVerifier::choose(std::span<const PackedRows> rows, HostRows logits) {
   choices_.clear();
   for (const PackedRows& packed : rows) {
+    for (int64_t i = 0; i < packed.n_scored; ++i) {
+      choices_.add_scored(*packed.sequence, i, row_of(logits, packed.first_scored + i));
+    }
     const auto is_lost = [&](const Masked& m) { return m.sequence == packed.sequence && m.failed; };
     if (packed.first_output < 0 || std::ranges::any_of(masked_, is_lost)) continue;
     for (int64_t row = 0; row <= packed.n_drafts; ++row) {

@@ -28,7 +28,7 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       timer_(model.h.share_of_experts()),
       head_(model, *executor_, clock),
       speculator_(kHistoryTokens, parts.guess_seed, std::move(parts.draft_model), timer_, clock),
-      input_(options, pool_, prefixes_, tenants_),
+      input_(options, pool_, prefixes_, tenants_, kMaxDraftRows),
       packer_(prefixes_, executor_->pages(), options.max_batch_tokens + kMaxDraftRows,
               options.max_sequences, options.max_sequences + kMaxDraftRows),
       verifier_(*executor_, speculator_, options.max_sequences + kMaxDraftRows, model.h.n_vocab) {
@@ -248,12 +248,13 @@ bool EngineCore::plan_and_compute(const StopFlag& stop) {
 // Drafts for the sequences that decode. Where memory is out there are none.
 void EngineCore::guess() {
   planned_.clear();
+  int64_t n_rows = draft_rows(executor_->pages().layout());
   for (const auto& sequence : lists_.running) {
     if (!sequence->in_prompt()) planned_.push_back(sequence.get());
+    // Drafts leave room for the logits of prompts that are scored.
+    if (sequence->wants_scores()) n_rows = std::min(n_rows, kMaxDraftRows / 2);
   }
-  if (try_allocating(
-          [&] { speculator_.propose(planned_, draft_rows(executor_->pages().layout())); }))
-    return;
+  if (try_allocating([&] { speculator_.propose(planned_, n_rows); })) return;
   for (Sequence* const sequence : planned_) sequence->drafts().reset();
 }
 
@@ -389,7 +390,7 @@ void EngineCore::advance(const StepResult& result, int64_t start_ns, int64_t run
     has_prompts |= in_prompt || sequence.wants_hidden();
     shape = shape + StepShape::of(sequence.n_computed() - packed.n_tokens,
                                   packed.n_tokens + packed.n_drafts,
-                                  packed.first_output < 0 ? 0 : 1 + packed.n_drafts);
+                                  packed.n_scored + (packed.first_output < 0 ? 0 : 1 + packed.n_drafts));
     if (packed.first_output < 0) sequence.pages().finish_step(sequence.n_computed());
     if (sequence.wants_hidden() && sequence.n_computed() == sequence.n_tokens()) {
       report_hidden(sequence, now_ns);

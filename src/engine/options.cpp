@@ -201,12 +201,22 @@ Status set_option(const OptionRow& row, GenerateParams& params, OptionValue valu
   return {};
 }
 
+Status check_prompt_logprobs(const GenerateParams& params) {
+  const int32_t n = params.n_prompt_logprobs;
+  if (n < -1 || n > kMaxLogprobs) {
+    return fail(Code::invalid, "prompt_logprobs: {} is out of range [-1, {}]", n, kMaxLogprobs);
+  }
+  if (n < 0 || !params.token_healing) return {};
+  return fail(Code::invalid, "prompt_logprobs: not with token_healing, which takes tokens back");
+}
+
 // All rows of the table, then the fields that have none.
 Status check_params(const GenerateParams& params, int64_t n_vocab) {
   for (const OptionRow& row : kRows) {
     const OptionValue value = row.get(params);
     if (!std::holds_alternative<std::monostate>(value)) TRY(check_value(row, value));
   }
+  TRY(check_prompt_logprobs(params));
   return check_ids(params, n_vocab);
 }
 

@@ -68,6 +68,9 @@ struct SequenceView {
   // other or the text of an encoder: ranges of at most max_batch_tokens - max_sequences tokens, in
   // order. n_computed is inside none of them.
   std::span<const Range> whole = {};
+  // Prompt tokens that one step computes at most, as where each gives logits; 0: any number. Not
+  // with `whole`.
+  int64_t max_rows = 0;
   int64_t n_drafts = 0;  // running, decoding: draft rows that it asks for
   Priority priority = Priority::normal;
   int64_t waited_ms = 0;  // from its arrival to its first token; stays from then on

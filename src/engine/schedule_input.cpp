@@ -16,8 +16,8 @@ constexpr size_t kLookedUp = 64;
 }  // namespace
 
 ScheduleInput::ScheduleInput(const EngineOptions& options, const PagePool& pool,
-                             PrefixCache& prefixes, TenantLedger& tenants)
-    : pool_(&pool), prefixes_(&prefixes), tenants_(&tenants) {
+                             PrefixCache& prefixes, TenantLedger& tenants, int64_t max_scored_rows)
+    : pool_(&pool), prefixes_(&prefixes), tenants_(&tenants), max_scored_rows_(max_scored_rows) {
   snapshot_.limits.max_sequences = options.max_sequences;
   snapshot_.limits.max_batch_tokens = options.max_batch_tokens;
   snapshot_.limits.max_mixed_tokens = std::max<int64_t>(1, options.max_batch_tokens / 4);
@@ -51,10 +51,11 @@ void ScheduleInput::computed(bool has_prompts, bool has_streams) {
 }
 
 // The fields that running and waiting sequences share.
-SequenceView ScheduleInput::view_of(const Sequence& sequence, int64_t now_ns) {
+SequenceView ScheduleInput::view_of(const Sequence& sequence, int64_t now_ns) const {
   SequenceView view;
   view.n_tokens = sequence.n_tokens();
   view.whole = sequence.media().whole();
+  if (sequence.wants_scores()) view.max_rows = max_scored_rows_;
   view.tenant = sequence.tenant();
   view.priority = sequence.terms().priority;
   view.waited_ms = sequence.waited_ms(now_ns);

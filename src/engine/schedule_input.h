@@ -13,8 +13,9 @@ namespace ruv {
 class ScheduleInput {
  public:
   // All outlive it.
+  // max_scored_rows: of a prompt that is scored, in one step.
   ScheduleInput(const EngineOptions& options, const PagePool& pool, PrefixCache& prefixes,
-                TenantLedger& tenants);
+                TenantLedger& tenants, int64_t max_scored_rows);
 
   // Finds the sequence, among those that run or wait before `sequence`, whose prompt begins most
   // like its own: it may be worth waiting for.
@@ -26,7 +27,7 @@ class ScheduleInput {
   void computed(bool has_prompts, bool has_streams);
 
  private:
-  static SequenceView view_of(const Sequence& sequence, int64_t now_ns);
+  SequenceView view_of(const Sequence& sequence, int64_t now_ns) const;
   SequenceView running_view(Sequence& sequence, int64_t now_ns) const;
   SequenceView waiting_view(Sequence& sequence, const SequenceLists& lists, int64_t now_ns);
   static void set_leader(const Sequence& sequence, const SequenceLists& lists, SequenceView& view);
@@ -34,6 +35,7 @@ class ScheduleInput {
   const PagePool* pool_;
   PrefixCache* prefixes_;
   TenantLedger* tenants_;
+  int64_t max_scored_rows_;
   ScheduleSnapshot snapshot_;
 };
 

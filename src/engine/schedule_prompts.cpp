@@ -76,7 +76,8 @@ void PromptSharing::plan_others(std::span<StepPlan::Prompt> others) {
 int64_t PromptSharing::rows_of_chunk(const StepPlan::Prompt& prompt, int64_t at_least) const {
   const SequenceView& view = *prompt.view;
   const int64_t first = view.n_computed;
-  const int64_t wanted = n_remaining(prompt);
+  int64_t wanted = n_remaining(prompt);
+  if (view.max_rows > 0) wanted = std::min(wanted, view.max_rows);
   const int64_t due = std::min({at_least, wanted, budget_.n_rows_free()});
   const int64_t holds = (prompt.n_pages + pages_.available() - kept_back_) * limits_.page_tokens;
   int64_t n = std::min(std::max(budget_.rows_for(first, wanted), due), holds - first);

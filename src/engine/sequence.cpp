@@ -28,18 +28,23 @@ std::string scope_of(const ServiceTerms& terms, const Adapter* adapter) {
   return scope;
 }
 
-// States of tokens that are taken from the cache are not there to be pooled.
+// What is taken from the cache has neither states to be pooled nor logits.
 GenerateParams params_of(Request& request) {
   GenerateParams params = std::move(request.params);
   const bool needs_all =
       request.output == RequestOutput::hidden && request.pooling != Pooling::last;
-  params.cache_prefix &= !needs_all;
+  params.cache_prefix &= !needs_all && params.n_prompt_logprobs < 0;
   return params;
 }
 
 std::unique_ptr<HiddenPool> pool_of(const Request& request, const Model& model) {
   if (request.output != RequestOutput::hidden) return nullptr;
   return std::make_unique<HiddenPool>(request.pooling, std::ssize(request.prompt), model.h.n_embd);
+}
+
+std::unique_ptr<PromptScores> scores_of(const Request& request, int32_t n_top) {
+  if (request.output != RequestOutput::tokens || n_top < 0) return nullptr;
+  return std::make_unique<PromptScores>(std::ssize(request.prompt), n_top);
 }
 
 // Placeholders decide nothing, so they all become one id that is no token.
@@ -85,6 +90,7 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       params_(params_of(request)),
       on_event_(std::move(request.on_event)),
       pool_(pool_of(request, model)),
+      scores_(scores_of(request, params_.n_prompt_logprobs)),
       model_(&model),
       n_ctx_(n_ctx),
       terms_(std::move(request.terms)),
@@ -205,6 +211,12 @@ void Sequence::begin_step(int64_t n_drafts) {
   chooser_.begin_step(draft);
 }
 
+void Sequence::score(int64_t i, std::span<const float> logits) {
+  const int64_t place = n_computed_ + i;
+  scores_->add(place, tokens_[static_cast<size_t>(place) + 1],
+               logits.first(static_cast<size_t>(n_vocab())));
+}
+
 bool Sequence::wants_likeliest(int64_t row) const {
   return chooser_.takes_likeliest(row) && params_.max_tokens != 0;
 }
@@ -300,6 +312,10 @@ void Sequence::run_out_of_memory(int64_t now_ns) {
 // The last event also carries timings, seed and status.
 void Sequence::emit(Event event, FinishReason reason, int64_t now_ns) {
   event.finish = reason;
+  if (scores_ != nullptr && scores_->complete()) {
+    event.prompt_logprobs = scores_->take();
+    scores_.reset();
+  }
   is_finished_ = reason != FinishReason::none;
   if (is_finished_) {
     add_end(event, reason);

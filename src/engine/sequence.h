@@ -10,6 +10,7 @@
 #include "engine/answer_text.h"
 #include "engine/hidden_pool.h"
 #include "engine/prompt_media.h"
+#include "engine/prompt_scores.h"
 #include "engine/sequence_times.h"
 #include "engine/speculator.h"
 #include "engine/token_chooser.h"
@@ -101,6 +102,15 @@ class Sequence {
   void add_hidden(int64_t n, HostRows states) {
     pool_->add({n_computed_, n_computed_ + n}, states);
   }
+  // Whether rows of its prompt must still give logits, for their scores.
+  bool wants_scores() const { return scores_ != nullptr; }
+  // How many of its next n tokens give such logits: the first ones.
+  int64_t n_scores_wanted(int64_t n) const {
+    return scores_ == nullptr ? 0 : scores_->n_wanted({n_computed_, n_computed_ + n});
+  }
+  // Takes the logits of the i-th of its next tokens, before computed(n). Throws std::bad_alloc.
+  // Different rows may be scored at once, as choose().
+  void score(int64_t i, std::span<const float> logits);
   // Truncates a draft before the first token that cannot occur there.
   void cut_draft(std::vector<Token>& draft) const { chooser_.cut(draft); }
   // Drafts at most n tokens of what its constraint hardly leaves a choice in.
@@ -132,8 +142,9 @@ class Sequence {
   // Whether the choice is simply the likeliest token, which other code may then find.
   bool wants_likeliest(int64_t row) const;
   void choose(int64_t row, Token likeliest) { chooser_.choose(row, likeliest); }
-  // Whether the next row was chosen, so that advance() can report it.
+  // Whether the next row was chosen, and the prompt scored, so that advance() can report it.
   bool can_advance() const {
+    if (scores_ != nullptr && !scores_->complete()) return false;
     return params_.max_tokens == 0 || chooser_.has_choice() || !chooser_.failure().ok();
   }
   // Reports the choice of the next row. Returns whether it equals the drafted token `guess` (-1:
@@ -167,7 +178,8 @@ class Sequence {
   RequestId id_;
   GenerateParams params_;
   std::function<void(const Event&)> on_event_;
-  std::unique_ptr<HiddenPool> pool_;  // null: it generates tokens
+  std::unique_ptr<HiddenPool> pool_;      // null: it generates tokens
+  std::unique_ptr<PromptScores> scores_;  // null: not asked for, or reported
   const Model* model_;
   int64_t n_ctx_;
   ServiceTerms terms_;

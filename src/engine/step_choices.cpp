@@ -20,7 +20,7 @@ StepChoices::StepChoices(int64_t max_rows, int64_t n_vocab) {
 
 void StepChoices::add(Sequence& sequence, int64_t row, std::span<float> logits) {
   if (!sequence.wants_likeliest(row)) {
-    items_.push_back({&sequence, row, logits, -1});
+    items_.push_back({&sequence, row, logits, kChooses});
     return;
   }
   logits = logits.first(static_cast<size_t>(sequence.n_vocab()));
@@ -30,13 +30,20 @@ void StepChoices::add(Sequence& sequence, int64_t row, std::span<float> logits) 
   }
 }
 
+void StepChoices::add_scored(Sequence& sequence, int64_t i, std::span<float> logits) {
+  items_.push_back({&sequence, i, logits, kScores});
+}
+
 void StepChoices::choose(Item& item, SampleScratch& scratch) {
   if (item.first >= 0) {
     item.likeliest = argmax(item.logits);
     return;
   }
-  // Without memory the row stays without a choice.
-  (void)try_allocating([&] { item.sequence->choose(item.row, item.logits, scratch); });
+  // Without memory the row stays without a choice or a score.
+  (void)try_allocating([&] {
+    if (item.first == kScores) return item.sequence->score(item.row, item.logits);
+    item.sequence->choose(item.row, item.logits, scratch);
+  });
 }
 
 // Joins the parts of one row, from item i on. Returns the first item of the next row.

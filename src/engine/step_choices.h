@@ -19,18 +19,22 @@ class StepChoices {
   void clear() { items_.clear(); }
   // `logits`: those of row `row` of the sequence, see Sequence::begin_step.
   void add(Sequence& sequence, int64_t row, std::span<float> logits);
-  // Chooses for every row added. Where memory ran out, a row has no choice.
+  // `logits`: those of the i-th of its next rows, for Sequence::score.
+  void add_scored(Sequence& sequence, int64_t i, std::span<float> logits);
+  // Chooses for every row added, and scores. Where memory ran out, a row has no choice.
   void choose(Executor& executor);
 
  private:
-  // A part of a greedy row, or a whole row.
+  // A part of a greedy row, a whole row, or one of a prompt that is scored.
   struct Item {
     Sequence* sequence;
     int64_t row;
     std::span<float> logits;
-    Token first;          // id of the part's first logit; -1: the sequence chooses by itself
+    Token first;  // id of the part's first logit; kChooses: the sequence does; kScores: a prompt's
     Token likeliest = 0;  // of the part
   };
+
+  static constexpr Token kChooses = -1, kScores = -2;
 
   static void choose(Item& item, SampleScratch& scratch);
   size_t choose_of_parts(size_t i);

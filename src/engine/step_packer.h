@@ -15,10 +15,12 @@ struct PackedRows {
   Sequence* sequence;
   int64_t n_tokens;
   int64_t n_drafts;
-  int64_t first_output;    // index of the first row of its logits; -1: it gives none
+  int64_t first_output;    // index of the first row of logits that choose; -1: it gives none
   int64_t n_hidden;        // its last rows that give hidden states
   int64_t hidden_output;   // index of the first of these
   bool in_prompt = false;  // they are of its prompt
+  int64_t n_scored = 0;    // its first rows that give logits for the prompt's scores
+  int64_t first_scored = -1;  // index of the first of these
 };
 
 class StepPacker {
@@ -40,12 +42,17 @@ class StepPacker {
 
  private:
   bool reserve(Sequence& sequence, int64_t n_tokens);
+  int64_t n_outputs_free() const;
+  void want_outputs(PackedRows& packed, bool chooses);
 
   PrefixCache* prefixes_;
   KvPages* memory_;
   BatchBuilder batch_;
   std::vector<PackedRows> rows_;
   std::vector<RequestId> prompts_;
+  int64_t max_sequences_;
+  int64_t max_outputs_;
+  int64_t n_outputs_ = 0;  // rows of logits wanted up to now
 };
 
 }  // namespace ruv

@@ -18,6 +18,7 @@ constexpr std::chrono::milliseconds kStopPoll{20};
 void append(Answer& answer, const Event& event) {
   answer.ids.insert(answer.ids.end(), event.ids.begin(), event.ids.end());
   answer.logprobs.insert(answer.logprobs.end(), event.logprobs.begin(), event.logprobs.end());
+  if (!event.prompt_logprobs.empty()) answer.prompt_logprobs = event.prompt_logprobs;
   answer.text += event.text;
   if (event.finish == FinishReason::none) return;
   answer.finish = event.finish;

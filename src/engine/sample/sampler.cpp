@@ -271,16 +271,18 @@ Event::Logprobs log_probabilities(std::span<const float> logits, Token chosen, i
     return TokenLogprob{id,
                         static_cast<float>(double{logits[static_cast<size_t>(id)]} - log_total)};
   };
-  Event::Logprobs result{logprob(chosen), {}};
-  std::vector<Token> ids(logits.size());
-  std::iota(ids.begin(), ids.end(), Token{0});
-  const auto end =
-      ids.begin() + std::min<std::ptrdiff_t>(n, static_cast<std::ptrdiff_t>(ids.size()));
-  std::partial_sort(ids.begin(), end, ids.end(), [&](Token a, Token b) {
+  const auto is_before = [&](Token a, Token b) {
     const float la = logits[static_cast<size_t>(a)];
     const float lb = logits[static_cast<size_t>(b)];
     return la > lb || (la == lb && a < b);
-  });
+  };
+  std::vector<Token> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), Token{0});
+  const auto n_before = std::ranges::count_if(ids, [&](Token id) { return is_before(id, chosen); });
+  Event::Logprobs result{logprob(chosen), {}, 1 + n_before};
+  const auto end =
+      ids.begin() + std::min<std::ptrdiff_t>(n, static_cast<std::ptrdiff_t>(ids.size()));
+  std::partial_sort(ids.begin(), end, ids.end(), is_before);
   for (auto it = ids.begin(); it != end; ++it) result.top.push_back(logprob(*it));
   return result;
 }

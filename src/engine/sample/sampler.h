@@ -67,7 +67,8 @@ inline constexpr int64_t kArgmaxBlock = 1024;
 // The likeliest token; the lowest id among equals.
 Token argmax(std::span<const float> logits);
 // Natural logarithms of the probabilities of `chosen` and of the n likeliest tokens, likeliest
-// first, under the distribution of the logits. O(n_vocab + n log n).
+// first, under the distribution of the logits, and the rank of `chosen`: of equal logits the lower
+// id comes first. O(n_vocab + n log n). Throws std::bad_alloc.
 Event::Logprobs log_probabilities(std::span<const float> logits, Token chosen, int32_t n);
 
 }  // namespace ruv
