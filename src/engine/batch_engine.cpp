@@ -164,7 +164,8 @@ Status BatchEngine::check_reasoning(const ReasoningRegion& region) const {
 Status BatchEngine::check_scores(const Request& request) const {
   if (request.params.n_prompt_logprobs < 0) return {};
   if (model_->h.reads_source()) {
-    return fail(Code::unsupported, "prompt_logprobs: the model reads a source text and scores none");
+    return fail(Code::unsupported,
+                "prompt_logprobs: the model reads a source text and scores none");
   }
   if (request.media == nullptr) return {};
   return fail(Code::unsupported, "prompt_logprobs: not for prompts with media");

@@ -20,7 +20,8 @@ class DraftVerifier {
   // sequence for which memory runs out meanwhile gets no choices. Throws std::bad_alloc. Requires:
   // `rows` stay until the work is done.
   HostWork begin(std::span<const PackedRows> rows);
-  // Chooses the tokens after all rows that gave logits for that, and scores prompts by the others. Requires: the work of begin() is done.
+  // Chooses the tokens after all rows that gave logits for that, and scores prompts by the others.
+  // Requires: the work of begin() is done.
   void choose(std::span<const PackedRows> rows, HostRows logits);
   // Reports the tokens of one sequence and returns how many drafted ones were right. Where memory
   // is out, the sequence ends with out_of_memory. Requires: its rows gave logits, and `choose` was

@@ -388,9 +388,9 @@ void EngineCore::advance(const StepResult& result, int64_t start_ns, int64_t run
     }
     sequence.computed(packed.n_tokens);
     has_prompts |= in_prompt || sequence.wants_hidden();
-    shape = shape + StepShape::of(sequence.n_computed() - packed.n_tokens,
-                                  packed.n_tokens + packed.n_drafts,
-                                  packed.n_scored + (packed.first_output < 0 ? 0 : 1 + packed.n_drafts));
+    shape = shape + StepShape::of(
+                        sequence.n_computed() - packed.n_tokens, packed.n_tokens + packed.n_drafts,
+                        packed.n_scored + (packed.first_output < 0 ? 0 : 1 + packed.n_drafts));
     if (packed.first_output < 0) sequence.pages().finish_step(sequence.n_computed());
     if (sequence.wants_hidden() && sequence.n_computed() == sequence.n_tokens()) {
       report_hidden(sequence, now_ns);

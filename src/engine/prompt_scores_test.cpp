@@ -158,8 +158,7 @@ TEST_F(PromptScoresTest, ComeOnceInTheFirstEvent) {
       Stream stream = asked->stream(request(prompt(n), 1, max_tokens)).value();
       size_t n_events = 0;
       while (auto event = stream.next()) {
-        EXPECT_EQ(event->prompt_logprobs.size(),
-                  n_events++ == 0 ? static_cast<size_t>(n - 1) : 0U);
+        EXPECT_EQ(event->prompt_logprobs.size(), n_events++ == 0 ? static_cast<size_t>(n - 1) : 0U);
       }
     }
   }

@@ -15,11 +15,11 @@ struct PackedRows {
   Sequence* sequence;
   int64_t n_tokens;
   int64_t n_drafts;
-  int64_t first_output;    // index of the first row of logits that choose; -1: it gives none
-  int64_t n_hidden;        // its last rows that give hidden states
-  int64_t hidden_output;   // index of the first of these
-  bool in_prompt = false;  // they are of its prompt
-  int64_t n_scored = 0;    // its first rows that give logits for the prompt's scores
+  int64_t first_output;       // index of the first row of logits that choose; -1: it gives none
+  int64_t n_hidden;           // its last rows that give hidden states
+  int64_t hidden_output;      // index of the first of these
+  bool in_prompt = false;     // they are of its prompt
+  int64_t n_scored = 0;       // its first rows that give logits for the prompt's scores
   int64_t first_scored = -1;  // index of the first of these
 };
 

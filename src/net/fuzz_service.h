@@ -24,6 +24,11 @@ class InstantEngine final : public Engine {
     if (request.params.n_logprobs >= 0) {
       event.logprobs = {{{72, -1}, {{72, -1}, {105, -2}}}, {{105, -1}, {}}, {{33, -1}, {}}};
     }
+    if (request.params.n_prompt_logprobs >= 0) {
+      for (size_t i = 1; i < request.prompt.size(); ++i) {
+        event.prompt_logprobs.push_back({{request.prompt[i], -1}, {{33, -0.5F}}, 2});
+      }
+    }
     request.on_event(event);
     Event last;
     last.finish = FinishReason::stop;

@@ -203,6 +203,33 @@ class Answers(ServeTest):
         for token, top in zip(logprobs.tokens, logprobs.top_logprobs):
             self.assertIn(token, top)
 
+    def test_scores_of_a_prompt_are_those_of_the_answer(self):
+        prompt = self.token_ids("Once upon a time")
+        answer = self.raw(prompt=prompt, logprobs=2, temperature=0, max_tokens=6,
+                          extra_body={"ignore_eos": True}).choices[0]
+        written = answer.logprobs
+        whole = prompt + self.token_ids(answer.text)
+        self.assertEqual(len(whole), len(prompt) + 6)
+        for n_tokens in (0, 1):
+            scored = self.raw(prompt=whole, echo=True, logprobs=2, max_tokens=n_tokens,
+                              temperature=0)
+            logprobs = scored.choices[0].logprobs
+            self.assertEqual(scored.usage.prompt_tokens_details.cached_tokens, 0)
+            self.assertEqual(len(logprobs.tokens), len(whole) + n_tokens)
+            self.assertIsNone(logprobs.token_logprobs[0])
+            self.assertIsNone(logprobs.top_logprobs[0])
+            of_answer = slice(len(prompt), len(whole))
+            self.assertEqual(logprobs.token_logprobs[of_answer], written.token_logprobs)
+            self.assertEqual(logprobs.top_logprobs[of_answer], written.top_logprobs)
+            for token, offset in zip(logprobs.tokens, logprobs.text_offset):
+                self.assertTrue(scored.choices[0].text[offset:].startswith(token))
+        listed = self.raw(prompt=whole, max_tokens=1, extra_body={"prompt_logprobs": 2})
+        places = listed.choices[0].model_extra["prompt_logprobs"]
+        self.assertIsNone(places[0])
+        for id_, logprob, place in zip(whole[1:], logprobs.token_logprobs[1:], places[1:]):
+            self.assertEqual(place[str(id_)]["logprob"], logprob)
+            self.assertLessEqual(len(place), 3)
+
     def test_logit_bias_bans_and_forces(self):
         prompt = "Once upon a time"
         free = self.raw(temperature=0, max_tokens=1).choices[0].text

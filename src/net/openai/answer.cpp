@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "base/token_ids.h"
+#include "base/utf8.h"
 #include "net/metrics.h"
 #include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
@@ -31,6 +32,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
         n_(request.n),
         stream_(request.stream),
         include_usage_(request.include_usage),
+        scores_echo_(request.scores_echo()),
+        n_prompt_top_(request.n_prompt_top),
         prompts_(std::move(prompts)),
         reply_(std::move(reply)),
         turn_(std::move(turn)) {}
@@ -52,6 +55,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
     std::optional<Clock::time_point> at;  // when its last tokens came
     int64_t n_repair_bytes = 0;           // as the last event says
     LogprobsText logprobs;
+    bool is_scored = false;  // what the first event says of the prompt was read
     FinishReason finish = FinishReason::none;
     std::string stop_text;
     Token stop_token = -1;
@@ -63,6 +67,11 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void note_part();
   Status submit_all();
   void receive(size_t index, const Event& event);
+  const ReadyPrompt& prompt_of(size_t choice) const {
+    return prompts_[choice / static_cast<size_t>(n_)];
+  }
+  void read_scores(size_t index, const Event& event);
+  LogprobsText echo_logprobs(const ReadyPrompt& prompt, const Event& event) const;
   void count_tokens(Work& work, const Event& event) const;
   void note_healed(Work& work, const Event& event) const;
   void read_parts(size_t index, const Event& event);
@@ -95,6 +104,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   int64_t n_;
   bool stream_;
   bool include_usage_;
+  bool scores_echo_;      // the prompt is part of the text, with log-probabilities
+  int32_t n_prompt_top_;  // alternatives in prompt_logprobs; -1: not asked for
   std::vector<ReadyPrompt> prompts_;
   std::shared_ptr<Reply> reply_;
   std::shared_ptr<SessionTurn> turn_;  // until its answer is kept
@@ -140,8 +151,8 @@ void AnswerJob::start() {
   });
   if (!stream_ || over_) return;
   for (size_t i = 0; i < works_.size(); ++i) {
-    const std::string& echo = prompts_[i / static_cast<size_t>(n_)].echo;
-    if (!write(writer_->begin(i, echo))) return;
+    // A prompt with log-probabilities waits for them.
+    if (!write(writer_->begin(i, scores_echo_ ? std::string() : prompt_of(i).echo))) return;
   }
 }
 
@@ -150,7 +161,7 @@ Status AnswerJob::submit_all() {
   const size_t n_choices = prompts_.size() * static_cast<size_t>(n_);
   works_.resize(n_choices);
   for (size_t i = 0; i < n_choices; ++i) {
-    const ReadyPrompt& prompt = prompts_[i / static_cast<size_t>(n_)];
+    const ReadyPrompt& prompt = prompt_of(i);
     works_[i].logprobs.text_offset = n_characters(prompt.echo);
     if (!stream_) {
       if (!make_room(prompt.echo.size())) {
@@ -191,6 +202,10 @@ void AnswerJob::receive(size_t index, const Event& event) {
   if (event.finish == FinishReason::cancelled && !work.ending) {
     return fail_all(api_error(Status(Code::cancelled, "the answer was cancelled by the server")));
   }
+  if (params_.n_prompt_logprobs >= 0 && !std::exchange(work.is_scored, true)) {
+    read_scores(index, event);
+    if (over_) return;
+  }
   if (work.reader != nullptr) {
     read_parts(index, event);
   } else if (stream_) {
@@ -199,6 +214,42 @@ void AnswerJob::receive(size_t index, const Event& event) {
     keep_piece(work, event);
   }
   if (event.finish != FinishReason::none && !over_) finish_choice(index, event);
+}
+
+// What the first event says of the prompt.
+void AnswerJob::read_scores(size_t index, const Event& event) {
+  Work& work = works_[index];
+  if (n_prompt_top_ >= 0) {
+    work.logprobs.prompt = prompt_logprobs_list(*service_.text, event.prompt_logprobs,
+                                                static_cast<size_t>(n_prompt_top_));
+  }
+  if (scores_echo_) {
+    const ReadyPrompt& prompt = prompt_of(index);
+    LogprobsText lists = echo_logprobs(prompt, event);
+    if (stream_) {
+      work.logprobs.text_offset = lists.text_offset;
+      write(writer_->piece({.choice = index, .text = prompt.echo, .logprobs = &lists}));
+      return;
+    }
+    lists.prompt.swap(work.logprobs.prompt);
+    work.logprobs = std::move(lists);
+  }
+  if (!make_room(work.logprobs.n_bytes())) fail_all(answers_overloaded());
+}
+
+// The tokens of a prompt that is part of the text. Those that the text does not show come before
+// it, so that offsets are counted back from its end.
+LogprobsText AnswerJob::echo_logprobs(const ReadyPrompt& prompt, const Event& event) const {
+  LogprobsText lists{.text_offset = n_characters(prompt.echo)};
+  for (const Token id : prompt.ids) {
+    lists.text_offset -= n_characters(to_valid_utf8(token_bytes(*service_.text, id)));
+  }
+  writer_->add_unscored(*service_.text, prompt.ids.front(), lists);
+  for (Event::Logprobs token : event.prompt_logprobs) {
+    token.top.resize(std::min(token.top.size(), static_cast<size_t>(params_.n_logprobs)));
+    writer_->add_logprobs(*service_.text, token, lists);
+  }
+  return lists;
 }
 
 // The time since the tokens before.
@@ -390,6 +441,7 @@ FinishedChoice AnswerJob::finished(size_t index) const {
                         .warnings = warnings_of(work)};
   if (stream_ && !writer_->keeps_text()) return choice;
   if (params_.n_logprobs >= 0) choice.logprobs = &work.logprobs;
+  choice.prompt_logprobs = work.logprobs.prompt;
   choice.text = work.text;
   if (work.reader == nullptr) return choice;
   const ToolMessage& message = work.reader->message();

@@ -22,6 +22,7 @@ namespace ruv {
 // Log-probabilities of the tokens so far.
 struct LogprobsText {
   std::array<std::string, 4> lists = {};  // the endpoint's lists: JSON values with commas between
+  std::string prompt = {};                // the list of prompt_logprobs
   int64_t text_offset = 0;                // characters of the answer before the next token
 
   // Memory held by the lists.
@@ -66,6 +67,7 @@ struct FinishedChoice {
   std::string_view reasoning = {};
   std::vector<ToolCall> calls = {};
   const LogprobsText* logprobs = nullptr;
+  std::string_view prompt_logprobs = {};  // a list of JSON values; empty: not asked for
   std::vector<AnswerWarning> warnings = {};
 };
 
@@ -99,7 +101,15 @@ class AnswerWriter {
   // Adds a token. If it begins inside the prompt (token healing), so does its offset.
   virtual void add_logprobs(const ModelText& text, const Event::Logprobs& token,
                             LogprobsText& logprobs) const = 0;
+  // Adds the first token of a prompt that is part of the answer's text, which has no score.
+  virtual void add_unscored(const ModelText& /*text*/, Token /*id*/,
+                            LogprobsText& /*logprobs*/) const {}
 };
+
+// The elements of a prompt_logprobs, JSON values with commas between: `scores` are of the prompt's
+// tokens from the second on, each with at least n_top alternatives.
+std::string prompt_logprobs_list(const ModelText& text, std::span<const Event::Logprobs> scores,
+                                 size_t n_top);
 
 using MakeWriter = std::function<std::unique_ptr<AnswerWriter>(AnswerHead)>;
 

@@ -29,6 +29,7 @@ class ChatShape final : public ChoiceShape {
     return stream ? "chat.completion.chunk" : "chat.completion";
   }
   bool has_opening() const override { return true; }
+  bool has_one_prompt() const override { return true; }
 
   void write(JsonWriter& out, const Choice& choice) const override {
     out.begin_object();

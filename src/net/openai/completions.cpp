@@ -19,6 +19,7 @@ class CompletionShape final : public ChoiceShape {
   const char* id_prefix() const override { return "cmpl-"; }
   const char* object_name(bool) const override { return "text_completion"; }
   bool has_opening() const override { return false; }
+  bool has_one_prompt() const override { return false; }
 
   void write(JsonWriter& out, const Choice& choice) const override {
     out.begin_object();
@@ -30,6 +31,7 @@ class CompletionShape final : public ChoiceShape {
     write_logprobs(out, choice.logprobs);
     out.key("finish_reason");
     out.text_or_null(choice.finish);
+    if (choice.finished != nullptr) write_prompt_logprobs(out, choice.finished->prompt_logprobs);
     write_extras(out, choice.finished);
     out.end_object();
   }
@@ -48,6 +50,17 @@ class CompletionShape final : public ChoiceShape {
     JsonWriter(logprobs.lists[1]).real(finite_logprob(token.chosen.logprob));
     JsonWriter(logprobs.lists[2]).value(others);
     JsonWriter(logprobs.lists[3]).integer(logprobs.text_offset);
+    logprobs.text_offset += n_characters(name);
+  }
+
+  // One before the text, as the token that begins prompts, is at its beginning.
+  void add_unscored(const ModelText& text, Token id, LogprobsText& logprobs) const override {
+    for (std::string& list : logprobs.lists) begin_element(list);
+    const std::string name = to_valid_utf8(token_bytes(text, id));
+    JsonWriter(logprobs.lists[0]).text(name);
+    JsonWriter(logprobs.lists[1]).null();
+    JsonWriter(logprobs.lists[2]).null();
+    JsonWriter(logprobs.lists[3]).integer(std::max<int64_t>(0, logprobs.text_offset));
     logprobs.text_offset += n_characters(name);
   }
 

@@ -138,7 +138,7 @@ ApiResult<void> read_seed(const Json& body, int64_t n_answers, GenerateParams& p
 ApiResult<void> read_max_tokens(const Json& body, GenerateParams& params) {
   const char* given = nullptr;
   for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"}) {
-    const int64_t value = TRY(read_integer(body, name, -1, {1, INT32_MAX}));
+    const int64_t value = TRY(read_integer(body, name, -1, {0, INT32_MAX}));
     if (value < 0) continue;
     if (given != nullptr && value != params.max_tokens) {
       return tl::unexpected(bad_request(name, fmt::format("'{}' is {} and '{}' is {}; give one",
@@ -256,6 +256,22 @@ ApiResult<void> read_truncation(const Json& body, GenerateRequest& request) {
       bad_request(kField, fmt::format("'{}' cannot be combined with 'token_healing'", kField)));
 }
 
+// prompt_logprobs, as vLLM has it.
+ApiResult<void> read_prompt_logprobs(const Json& body, GenerateRequest& request) {
+  const IntegerRange range = range_of(row_of("logprobs"));
+  const auto n = static_cast<int32_t>(TRY(read_integer(body, "prompt_logprobs", -1, range)));
+  if (n < 0) return {};
+  const char* other = nullptr;
+  if (request.params.token_healing) other = "token_healing";
+  if (request.stream) other = "stream";
+  if (other != nullptr) {
+    return tl::unexpected(bad_request(
+        "prompt_logprobs", fmt::format("'prompt_logprobs' cannot be combined with '{}'", other)));
+  }
+  request.params.n_prompt_logprobs = request.n_prompt_top = n;
+  return {};
+}
+
 // What both endpoints share.
 ApiResult<GenerateRequest> read_shared(const Json& body, const GenerateParams& usual) {
   GenerateRequest request;
@@ -273,6 +289,7 @@ ApiResult<GenerateRequest> read_shared(const Json& body, const GenerateParams& u
   request.n = TRY(read_integer(body, "n", 1, {1, kMaxChoices}));
   TRY(read_truncation(body, request));
   TRY(read_seed(body, request.n, request.params));
+  TRY(read_prompt_logprobs(body, request));
   return request;
 }
 
@@ -379,6 +396,21 @@ ApiResult<void> read_suffix(const Json& body, GenerateRequest& request) {
       bad_request("suffix", fmt::format("'suffix' cannot be combined with '{}'", other)));
 }
 
+// The prompt's tokens are listed with those of the answer.
+ApiResult<void> check_echo(GenerateRequest& request) {
+  if (!request.scores_echo()) return {};
+  const char* other = nullptr;
+  if (request.params.token_healing) other = "token_healing";
+  if (!request.suffix.empty()) other = "suffix";
+  if (other != nullptr) {
+    return tl::unexpected(bad_request(
+        "echo", fmt::format("'echo' with 'logprobs' cannot be combined with '{}'", other)));
+  }
+  int32_t& n = request.params.n_prompt_logprobs;
+  n = std::max(n, request.params.n_logprobs);
+  return {};
+}
+
 // The same for raw prompts.
 ApiResult<GenerateRequest> read_completion_request(const Json& json, const GenerateParams& usual) {
   GenerateRequest request = TRY(read_shared(json, usual));
@@ -387,11 +419,7 @@ ApiResult<GenerateRequest> read_completion_request(const Json& json, const Gener
   TRY(read_suffix(json, request));
   request.params.n_logprobs =
       static_cast<int32_t>(TRY(read_integer(json, "logprobs", -1, range_of(row_of("logprobs")))));
-  if (request.echo && request.params.n_logprobs >= 0) {
-    return tl::unexpected(bad_request(
-        "echo", "'echo' with 'logprobs' is not supported yet: prompts have no log-probabilities",
-        "unsupported_field"));
-  }
+  TRY(check_echo(request));
   const auto n_prompts = static_cast<int64_t>(request.prompts.size());
   if (n_prompts * request.n > kMaxChoices) {
     return tl::unexpected(

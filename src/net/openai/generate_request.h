@@ -34,11 +34,12 @@ struct GenerateRequest {
   ServiceTerms terms;
   std::optional<AskedForm> form;                  // of the answers
   std::shared_ptr<const LoadedForm> loaded = {};  // the same, once it was read
-  bool echo = false;                              // completions only
-  std::vector<RawPrompt> prompts;                 // completions only, at least one
-  std::string suffix;                             // completions only; empty: there is no gap
-  Conversation conversation;                      // chat only
-  std::string session;                            // chat only; empty: none
+  int32_t n_prompt_top = -1;       // alternatives in prompt_logprobs; -1: not asked for
+  bool echo = false;               // completions only
+  std::vector<RawPrompt> prompts;  // completions only, at least one
+  std::string suffix;              // completions only; empty: there is no gap
+  Conversation conversation;       // chat only
+  std::string session;             // chat only; empty: none
   // Chat only. Whether the answer may call the conversation's tools, and whether more than once.
   bool may_call = false;
   bool parallel_calls = true;
@@ -50,6 +51,9 @@ struct GenerateRequest {
   bool wants_thinking = false;   // thinking is to be switched on
   int64_t thinking_budget = -1;  // tokens of reasoning; -1: not given
   bool reasoning_apart = true;   // false: reasoning is content
+
+  // Whether the prompt's tokens are among those of the answer's log-probabilities.
+  bool scores_echo() const { return echo && params.n_logprobs >= 0; }
 };
 
 // The member "model"; empty: the server's own. Fails: 400.

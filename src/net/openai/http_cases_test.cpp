@@ -19,21 +19,29 @@ namespace {
 
 bool updating() { return std::getenv("RUV_UPDATE") != nullptr; }
 
-// {"text", "ids"?, "n_healed_bytes"?, "logprobs"?: [{"id", "logprob", "top": [[id, logprob], …]},
-// …]}
-Event to_event(const Json& json) {
-  Event event;
-  event.text = json.value("text", "");
-  event.ids = json.value("ids", std::vector<Token>{0});
-  event.n_healed_bytes = json.value("n_healed_bytes", 0);
-  for (const Json& row : json.value("logprobs", Json::array())) {
+// A list of {"id", "logprob", "top": [[id, logprob], …], "rank"?}.
+std::vector<Event::Logprobs> to_logprobs(const Json& json) {
+  std::vector<Event::Logprobs> all;
+  for (const Json& row : json) {
     Event::Logprobs logprobs;
     logprobs.chosen = {row.at("id").get<Token>(), row.at("logprob").get<float>()};
     for (const Json& pair : row.at("top")) {
       logprobs.top.push_back({pair[0].get<Token>(), pair[1].get<float>()});
     }
-    event.logprobs.push_back(std::move(logprobs));
+    logprobs.rank = row.value("rank", 1);
+    all.push_back(std::move(logprobs));
   }
+  return all;
+}
+
+// {"text", "ids"?, "n_healed_bytes"?, "logprobs"?, "prompt_logprobs"?}
+Event to_event(const Json& json) {
+  Event event;
+  event.text = json.value("text", "");
+  event.ids = json.value("ids", std::vector<Token>{0});
+  event.n_healed_bytes = json.value("n_healed_bytes", 0);
+  event.logprobs = to_logprobs(json.value("logprobs", Json::array()));
+  event.prompt_logprobs = to_logprobs(json.value("prompt_logprobs", Json::array()));
   return event;
 }
 
@@ -88,6 +96,7 @@ Json asked(const Request& request) {
   note("shown_tokens", p.shown_tokens, usual.shown_tokens);
   note("ignore_eos", p.ignore_eos, usual.ignore_eos);
   note("n_logprobs", p.n_logprobs, usual.n_logprobs);
+  note("n_prompt_logprobs", p.n_prompt_logprobs, usual.n_prompt_logprobs);
   note("token_healing", p.token_healing, usual.token_healing);
   note("cache_prefix", p.cache_prefix, usual.cache_prefix);
   note("min_cache_tokens", p.min_cache_tokens, usual.min_cache_tokens);

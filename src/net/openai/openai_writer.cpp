@@ -84,13 +84,18 @@ class OpenAiWriter final : public AnswerWriter {
                          .finished = &choice,
                          .parts = &parts});
     }
-    end_frame(out, true, usage_json(usage));
+    const bool says_once = shape_.has_one_prompt() && !choices.empty();
+    end_frame(out, true, usage_json(usage),
+              says_once ? choices.front().prompt_logprobs : std::string_view());
     return text;
   }
 
   void add_logprobs(const ModelText& text, const Event::Logprobs& token,
                     LogprobsText& logprobs) const override {
     shape_.add_logprobs(text, token, logprobs);
+  }
+  void add_unscored(const ModelText& text, Token id, LogprobsText& logprobs) const override {
+    shape_.add_unscored(text, id, logprobs);
   }
 
  private:
@@ -149,8 +154,10 @@ class OpenAiWriter final : public AnswerWriter {
   }
 
   // From the end of the choices on.
-  void end_frame(JsonWriter& out, bool has_notes, const Json& usage) const {
+  void end_frame(JsonWriter& out, bool has_notes, const Json& usage,
+                 std::string_view prompt_logprobs = {}) const {
     out.end_array();
+    write_prompt_logprobs(out, prompt_logprobs);
     if (has_notes) write_notes(out);
     if (!head_.stream || head_.include_usage) {
       out.key("usage");
@@ -184,6 +191,12 @@ class OpenAiWriter final : public AnswerWriter {
 };
 
 }  // namespace
+
+void write_prompt_logprobs(JsonWriter& out, std::string_view list) {
+  if (list.empty()) return;
+  out.key("prompt_logprobs");
+  out.written_array(list);
+}
 
 void write_extras(JsonWriter& out, const FinishedChoice* choice) {
   if (choice == nullptr) return;

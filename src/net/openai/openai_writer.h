@@ -37,6 +37,9 @@ struct Choice {
 // stop_reason as vLLM has it, and warnings.
 void write_extras(JsonWriter& out, const FinishedChoice* choice);
 
+// The member prompt_logprobs; nothing where the list is empty.
+void write_prompt_logprobs(JsonWriter& out, std::string_view list);
+
 // What the two endpoints have of their own.
 class ChoiceShape {
  public:
@@ -45,10 +48,15 @@ class ChoiceShape {
   virtual const char* object_name(bool stream) const = 0;  // "chat.completion.chunk"
   // Whether a stream begins with an `opening` part, which has no text.
   virtual bool has_opening() const = 0;
+  // Whether all choices answer one prompt, so that what is said of it is said once.
+  virtual bool has_one_prompt() const = 0;
   // One element of `choices`.
   virtual void write(JsonWriter& out, const Choice& choice) const = 0;
   virtual void add_logprobs(const ModelText& text, const Event::Logprobs& token,
                             LogprobsText& logprobs) const = 0;
+  // See AnswerWriter.
+  virtual void add_unscored(const ModelText& /*text*/, Token /*id*/,
+                            LogprobsText& /*logprobs*/) const {}
 };
 
 // Writes answers in this shape, which must outlive them.
