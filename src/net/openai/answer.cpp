@@ -316,7 +316,11 @@ void AnswerJob::send_parts(size_t index, const Event& event, const std::vector<T
   if (!event.logprobs.empty()) logprobs = piece_logprobs(works_[index], event);
   for (const ToolDelta& delta : deltas) {
     using Kind = ToolDelta::Kind;
-    if (delta.kind == Kind::call_end || delta.kind == Kind::call_broken) continue;
+    if (delta.kind == Kind::call_end) continue;
+    if (delta.kind == Kind::call_broken) {
+      if (!write(writer_->take_back_call())) return;
+      continue;
+    }
     AnswerPiece piece{
         .choice = index, .text = delta.text, .logprobs = logprobs ? &*logprobs : nullptr};
     std::string id;

@@ -87,6 +87,8 @@ class AnswerWriter {
   virtual std::string begin(size_t choice, std::string_view echo) = 0;
   virtual std::string piece(const AnswerPiece& piece) = 0;
   virtual std::string close(const FinishedChoice& choice) = 0;
+  // The call that the last pieces began turned out to be none: all of its text follows as text.
+  virtual std::string take_back_call() { return {}; }
   virtual std::string end(const AnswerUsage& usage) = 0;
   virtual std::string failure(const ApiError& error) = 0;
   // Whether close() wants the choice's text as a whole, which then is kept.

@@ -75,7 +75,8 @@ class ResponsesWriter final : public AnswerWriter {
 
   std::string close(const FinishedChoice& choice) override {
     finish_ = choice.finish;
-    return close_item(status());
+    // A call that is still open is whole: one that is not was taken back.
+    return close_item(open_ == Item::call ? "completed" : status());
   }
 
   std::string end(const AnswerUsage& usage) override {
@@ -106,6 +107,8 @@ class ResponsesWriter final : public AnswerWriter {
     keep();
     return response(status()).dump();
   }
+
+  std::string take_back_call() override { return close_item("incomplete"); }
 
   void add_logprobs(const ModelText&, const Event::Logprobs&, LogprobsText&) const override {}
 
@@ -203,8 +206,11 @@ class ResponsesWriter final : public AnswerWriter {
     const Json item = open_item(status);
     std::string out;
     if (open_ == Item::call) {
-      out = place_event("response.function_call_arguments.done",
-                        {{"name", call_.name}, {"arguments", call_.arguments}});
+      // An incomplete one has no arguments that could be read.
+      if (std::string_view(status) == "completed") {
+        out = place_event("response.function_call_arguments.done",
+                          {{"name", call_.name}, {"arguments", call_.arguments}});
+      }
     } else {
       const bool is_message = open_ == Item::message;
       Json done = {{"text", text_}};
@@ -228,7 +234,7 @@ class ResponsesWriter final : public AnswerWriter {
         message["content"] = item.at("content")[0].at("text");
       } else if (item.at("type") == "reasoning") {
         message["reasoning_content"] = item.at("content")[0].at("text");
-      } else {
+      } else if (item.at("status") == "completed") {
         message["tool_calls"].push_back(
             Json{{"id", item.at("call_id")},
                  {"type", "function"},
