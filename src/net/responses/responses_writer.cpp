@@ -206,7 +206,7 @@ class ResponsesWriter final : public AnswerWriter {
     const Json item = open_item(status);
     std::string out;
     if (open_ == Item::call) {
-      // An incomplete one has no arguments that could be read.
+      // The arguments of an incomplete call cannot be read.
       if (std::string_view(status) == "completed") {
         out = place_event("response.function_call_arguments.done",
                           {{"name", call_.name}, {"arguments", call_.arguments}});
