@@ -7,6 +7,7 @@
 
 #include "api_key.h"
 #include "base/freed_memory.h"
+#include "base/open_files.h"
 #include "cache_folder.h"
 #include "command_line.h"
 #include "commands.h"
@@ -104,6 +105,21 @@ std::optional<ApiKeys> reloaded_keys(const CommandLine& line, const ApiKeySource
   return std::move(*keys);
 }
 
+// Each connection takes a file descriptor; some are left for files.
+void limit_connections(const CommandLine& line, int64_t& max_connections) {
+  constexpr int64_t kOtherFiles = 512;
+  const int64_t n_files = raise_open_file_limit(max_connections + kOtherFiles);
+  const int64_t n = std::max<int64_t>(n_files / 2, n_files - kOtherFiles);
+  if (n >= max_connections) return;
+  if (line.given("--max-connections")) {
+    line.note(
+        fmt::format("at most {} connections, as the system lets this process open {} files "
+                    "(ulimit -Hn)",
+                    n, n_files));
+  }
+  max_connections = n;
+}
+
 Status serve(const CommandLine& line, ServeCall& call) {
   call.server.api_keys = TRY(api_keys_of(line, call.api_key));
   if (line.given("--api-key-file")) {
@@ -115,6 +131,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
                 "RUVLLM_API_KEY), or say --no-key",
                 call.server.host);
   }
+  limit_connections(line, call.server.max_connections);
   const std::unique_ptr<RequestLog> log = TRY(open_log(call));
   // Opens the port first, so that a port in use is reported before minutes of loading. Clients that
   // connect meanwhile wait: routes are called only from run() on, when the service is complete.
@@ -189,6 +206,10 @@ int serve_command(int argc, char** argv) {
             "header X-Ignored-Fields; else they are refused");
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");
+  line.integer(
+      "--max-connections", call.server.max_connections, 1, 1'000'000,
+      "Connections at the same time; beyond them the one is closed that has waited longest "
+      "for a request");
   add_api_key_flags(line, call.api_key);
   line.flag("--no-key", call.no_key, "Other machines may use the server without a key");
   line.texts(

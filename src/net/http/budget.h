@@ -15,6 +15,7 @@ enum class BudgetUse : uint8_t {
   bodies,   // bytes of received bodies, until their route is done with them
   parsing,  // what a route may need to parse its body: kParseBytesPerBodyByte for each byte
   answers,  // bytes of answers that clients have not read yet
+  buffers,  // of connections: what was read and is not part of a body
 };
 
 // A body of JSON and what is made of it (values, texts, ids) take at most about this much memory
@@ -28,13 +29,14 @@ struct BudgetLimits {
   uint64_t bodies = 128ULL << 20;
   uint64_t parsing = 512ULL << 20;
   uint64_t answers = 256ULL << 20;
+  uint64_t buffers = 128ULL << 20;
 };
 
 // Any thread.
 class ServerBudget {
  public:
   explicit ServerBudget(const BudgetLimits& limits)
-      : limits_{limits.bodies, limits.parsing, limits.answers} {}
+      : limits_{limits.bodies, limits.parsing, limits.answers, limits.buffers} {}
   ServerBudget(const ServerBudget&) = delete;
   ServerBudget& operator=(const ServerBudget&) = delete;
 
@@ -47,8 +49,8 @@ class ServerBudget {
   bool take(BudgetUse use, uint64_t n_bytes);
   void give_back(BudgetUse use, uint64_t n_bytes) { taken_[index(use)] -= n_bytes; }
 
-  std::array<uint64_t, 3> limits_;
-  std::array<std::atomic<uint64_t>, 3> taken_{};
+  std::array<uint64_t, 4> limits_;
+  std::array<std::atomic<uint64_t>, 4> taken_{};
 };
 
 // The part of a budget that one request holds; returned on destruction. Used by one thread at a

@@ -20,6 +20,9 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
+// What a read asks for: the first one, and the most. So a buffer is never much larger than what the
+// client has sent.
+constexpr size_t kFirstReadBytes = 2 << 10;
 constexpr size_t kReadBytes = 16 << 10;
 // Bodies and answers beyond this take turns with others of the kind.
 constexpr size_t kShortBytes = 64 << 10;
@@ -51,6 +54,8 @@ HttpResponse long_body(uint64_t max_bytes) {
                          "body_too_large"});
 }
 
+constexpr const char* kManyBytes = "too many bytes of unfinished requests at once";
+
 HttpResponse overloaded(std::string message) {
   return error_response({503, "server_error", std::move(message), "", "overloaded"});
 }
@@ -80,7 +85,18 @@ Connection::Connection(Socket socket, ServerState& server)
       server_(server),
       watchdog_(server.io),
       buffer_(server.options.max_header_bytes + kMaxPipelinedBytes + 2 * kReadBytes),
-      waiting_since_(Clock::now()) {}
+      buffered_(server.budget, BudgetUse::buffers) {
+  begin_waiting();
+}
+
+void Connection::begin_waiting() {
+  if (!place_) place_ = server_.waiting.insert(server_.waiting.end(), this);
+}
+
+void Connection::end_waiting() {
+  if (place_) server_.waiting.erase(*place_);
+  place_.reset();
+}
 
 // One timer serves all limits; a new limit replaces the one before.
 void Connection::arm(Clock::duration limit, Late late) {
@@ -102,7 +118,7 @@ void Connection::stop_when_idle() {
 }
 
 void Connection::abort() {
-  waiting_since_.reset();
+  end_waiting();
   error_code ignored;
   socket_.close(ignored);
   if (exchange_) exchange_->disconnect();
@@ -125,12 +141,21 @@ asio::awaitable<void> Connection::run() {
 }
 
 asio::awaitable<bool> Connection::read_some() {
-  const auto room = buffer_.prepare(kReadBytes);
+  if (buffer_.size() == 0) {
+    buffer_.shrink_to_fit();
+    buffered_.resize(0);
+    const auto [error] = co_await socket_.async_wait(Socket::wait_read, kAsTuple);
+    if (error) co_return false;
+  }
+  const auto room = buffer_.prepare(read_bytes_);
   const auto [error, n] = co_await socket_.async_read_some(room, kAsTuple);
   if (error) co_return false;
   buffer_.commit(n);
+  read_bytes_ = std::min(2 * read_bytes_, kReadBytes);
   co_return true;
 }
+
+bool Connection::count_buffer() { return buffered_.resize(buffer_.capacity()); }
 
 // Empty lines before a request are passed over, as RFC 9112 2.2 wants; they do not count as its
 // beginning.
@@ -142,7 +167,8 @@ bool Connection::has_first_byte() {
 // An idle connection may be closed to make place for a new one.
 asio::awaitable<bool> Connection::read_first_byte() {
   idle_ = true;
-  waiting_since_ = Clock::now();
+  begin_waiting();
+  read_bytes_ = kFirstReadBytes;
   arm(server_.options.idle_timeout);
   while (!has_first_byte()) {
     const bool more = co_await read_some();
@@ -200,7 +226,7 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_head(Parser& parser) {
     n_seen = buffer_.size();
     const bool more = co_await read_some();
     if (!more) co_return co_await end_of_read();
-    refusal = check_head(n_seen, is_whole);
+    refusal = count_buffer() ? check_head(n_seen, is_whole) : overloaded(kManyBytes);
   }
   disarm();
   if (!refusal) refusal = parse_head(parser);
@@ -269,7 +295,7 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_request(Incoming& inco
   parser.header_limit(server_.options.max_header_bytes);
   parser.body_limit(boost::none);  // read_body has its own
   const ReadOutcome head = co_await read_head(parser);
-  waiting_since_.reset();
+  end_waiting();
   if (head != ReadOutcome::done) co_return head;
   incoming.request = to_request(parser.get().base());
   set_framing(parser);
@@ -313,7 +339,8 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_body(Parser& parser, u
       more = co_await read_some();
     }
     if (!more) co_return co_await end_of_read();
-    refusal = parse_body(parser, max_bytes, incoming.body);
+    refusal =
+        count_buffer() ? parse_body(parser, max_bytes, incoming.body) : overloaded(kManyBytes);
   }
   disarm();
   if (refusal) co_return co_await refuse(std::move(*refusal));
@@ -419,7 +446,7 @@ void Connection::start_route(Incoming incoming) {
 // Ends when the client closes its side. One that sends far more than a request ahead is left
 // waiting until its answer is written, and noticed to be gone only when its connection breaks.
 asio::awaitable<void> Connection::watch_client() {
-  while (buffer_.size() < kMaxPipelinedBytes) {
+  while (buffer_.size() < kMaxPipelinedBytes && count_buffer()) {
     const bool more = co_await read_some();
     if (!more) co_return;
   }

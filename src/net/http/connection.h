@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -50,6 +51,8 @@ struct ServerState {
   Rng ids;  // of requests that bring none
   ServerBudget budget;
   std::set<Connection*> connections;
+  // Those of them that wait for a request or its head, in the order in which they began to.
+  std::list<Connection*> waiting;
   bool stopping = false;
   // Last, because handlers that still wait in these refer to the members above.
   boost::asio::io_context io{1};
@@ -64,6 +67,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Clock = std::chrono::steady_clock;
 
   Connection(Socket socket, ServerState& server);
+  ~Connection() { end_waiting(); }
 
   // Serves until the client, a timeout or the server's stop ends it.
   boost::asio::awaitable<void> run();
@@ -71,9 +75,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void stop_when_idle();
   // Closes now; a running answer learns that its client is gone.
   void abort();
-  // Since when the connection has been waiting for a request or its head; nothing while it has one,
-  // or is closed.
-  std::optional<Clock::time_point> waiting_since() const { return waiting_since_; }
 
  private:
   using Parser = boost::beast::http::request_parser<ReceivedBody>;
@@ -103,8 +104,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<HttpResponse> parse_body(Parser& parser, uint64_t max_bytes, BudgetShare& share);
   // The time that a body of which n_bytes have arrived may still take.
   Clock::duration body_patience(uint64_t n_bytes) const;
-  // False when the client has closed its side or the time is over.
+  // False when the client has closed its side or the time is over. A connection that has nothing
+  // to read holds no buffer meanwhile.
   boost::asio::awaitable<bool> read_some();
+  // Counts what the buffer takes. False: the server's buffers are full.
+  bool count_buffer();
+  void begin_waiting();
+  void end_waiting();
   // Finds the route or the refusal for a head that has been read.
   void choose(Incoming& incoming);
   // How the answer is framed, from the request's version and headers.
@@ -136,7 +142,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::flat_buffer buffer_;
   std::shared_ptr<Exchange> exchange_;
   AnswerFraming framing_;
-  std::optional<Clock::time_point> waiting_since_;
+  size_t read_bytes_ = 0;  // that the next read asks for
+  BudgetShare buffered_;
+  std::optional<std::list<Connection*>::iterator> place_;  // in ServerState::waiting
   bool idle_ = true;
   bool late_ = false;  // the watchdog ended a read
   // The request that is being read or answered.

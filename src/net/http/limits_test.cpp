@@ -1,4 +1,6 @@
 // What no client can do to the server: hold its workers, its memory or its end.
+#include <algorithm>
+
 #include "net/http/test_server.h"
 
 namespace ruv {
@@ -19,6 +21,30 @@ TEST_F(ServerTest, NetworkRoutesDoNotWaitForWorkers) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(TestClient(port()).ask(get("/quick")).body, "quick");
   release_ = true;
   EXPECT_EQ(busy.read_response().body, "held");
+}
+
+// Heads that do not end hold what they sent, and no more than all of them may.
+TEST_F(ServerTest, UnfinishedHeadsHaveABudget) {
+  start({.budget = {.buffers = 100'000}, .header_timeout = milliseconds(60'000)});
+  std::vector<std::unique_ptr<TestClient>> slow;
+  for (int i = 0; i < 6; ++i) {
+    slow.push_back(std::make_unique<TestClient>(port()));
+    slow.back()->send("GET /quick HTTP/1.1\r\nX-Slow: " + std::string(30'000, 'x'));
+  }
+  EXPECT_TRUE(eventually(
+      [&] { return std::ranges::any_of(slow, [](auto& client) { return client->has_ended(); }); }));
+  slow.clear();
+  EXPECT_TRUE(eventually([&] { return TestClient(port()).ask(get("/quick")).status == 200; }));
+}
+
+// A buffer belongs to a request: what a long one took is given back at its end.
+TEST_F(ServerTest, IdleConnectionsHoldNoBuffers) {
+  start({.budget = {.buffers = 100'000}});
+  std::vector<std::unique_ptr<TestClient>> idle;
+  for (int i = 0; i < 20; ++i) {
+    idle.push_back(std::make_unique<TestClient>(port()));
+    EXPECT_EQ(idle.back()->ask(post_bytes("/echo", std::string(50'000, 'x'))).body.size(), 50'000U);
+  }
 }
 
 TEST_F(ServerTest, AClientThatHasLeftIsNotServed) {

@@ -78,13 +78,8 @@ Status TcpServer::listen() {
 // When all places are taken, closes the connection that has waited longest for a request.
 bool TcpServer::make_place() {
   if (static_cast<int64_t>(state_.connections.size()) < state_.options.max_connections) return true;
-  Connection* oldest = nullptr;
-  for (Connection* connection : state_.connections) {
-    const auto since = connection->waiting_since();
-    if (since && (oldest == nullptr || *since < *oldest->waiting_since())) oldest = connection;
-  }
-  if (oldest == nullptr) return false;
-  oldest->abort();
+  if (state_.waiting.empty()) return false;
+  state_.waiting.front()->abort();
   return true;
 }
 

@@ -60,6 +60,11 @@ class TestClient {
     return true;
   }
   const std::string& received() const { return received_; }
+  // Whether the server has answered or ended the connection; does not wait.
+  bool has_ended() const {
+    char byte = 0;
+    return ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+  }
 
   TestResponse read_response() {
     TestResponse response;
