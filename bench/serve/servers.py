@@ -22,6 +22,8 @@ class Settings:
     kept: int = 65536  # tokens that ours keeps in memory; the others may keep 8 GiB, their default
     folder: str = ""  # of what outlives the process: our page store, others' saved slots
     drafts: bool = False  # others: speculation from the text itself
+    watched: bool = False  # /metrics is there, which others do not have by default
+    logs: bool = False  # ours: requests are logged as JSON, in a file too
 
 
 def free_port():
@@ -101,6 +103,9 @@ class Ours:
             command += ["--cache-tokens", max(settings.kept, settings.n_ctx * settings.n_streams)]
         if settings.folder:
             command += ["--cache-dir", settings.folder]
+        if "--log-file" in self.flags:
+            command += (["--log", "json", "--log-file", os.devnull] if settings.logs else
+                        ["--log", "off"])
         return Running(self.name, command, *self.switches)
 
 
@@ -125,6 +130,8 @@ class LlamaServer:
             command += ["--slot-save-path", settings.folder]
         if settings.drafts:
             command += self.drafting
+        if settings.watched:
+            command += ["--metrics"]
         return Running(self.name, command, {"cache_prompt": False}, {})
 
 

@@ -36,7 +36,7 @@ struct ServerOptions {
   // Beyond this number a new connection closes the one that has waited longest for a request; if
   // all are busy, the new one is answered 503 and closed. Each takes a file descriptor, and some
   // kilobytes while it is idle.
-  int64_t max_connections = 10'000;
+  int64_t max_connections = 10'240;
   uint64_t max_body_bytes = 8ULL << 20;
   uint32_t max_header_bytes = 64U << 10;
   // Limits for all requests together.
