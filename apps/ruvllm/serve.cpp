@@ -55,7 +55,9 @@ std::vector<std::string> model_names(const ServeCall& call, const std::string& p
   return names;
 }
 
-std::string url_of(const HttpServer& server, const std::string& host) {
+std::string url_of(const HttpServer& server, const ServerOptions& options) {
+  if (!options.socket_file.empty()) return "unix:" + options.socket_file;
+  const std::string& host = options.host;
   const bool is_v6 = host.find(':') != std::string::npos;
   return is_v6 ? fmt::format("http://[{}]:{}", host, server.port())
                : fmt::format("http://{}:{}", host, server.port());
@@ -167,7 +169,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
              service.names.front(), engine->n_ctx(), call.engine.max_sequences,
              kv_text(*engine, call),
              text->info().sampling.empty() ? "as usual" : "as the model says",
-             sampling_text(service.usual), url_of(*server, call.server.host));
+             sampling_text(service.usual), url_of(*server, call.server));
   std::fflush(stderr);
   if (!server->run()) {
     // What that request uses must not be taken away, so the process ends as it is. Sessions and
@@ -205,6 +207,8 @@ int serve_command(int argc, char** argv) {
             "Drop fields of requests that are unknown or not supported, and name them in the "
             "header X-Ignored-Fields; else they are refused");
   line.text("--host", call.server.host, "Address to listen on; 0.0.0.0: all of this machine's");
+  line.text("--socket-file", call.server.socket_file,
+            "Listen on this file instead of a port: a socket that only this user may open");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");
   line.integer(
       "--max-connections", call.server.max_connections, 1, 1'000'000,
@@ -234,6 +238,8 @@ int serve_command(int argc, char** argv) {
   line.integer("--parallel", call.engine.max_sequences, 1, 1024,
                "Answers that are generated at the same time; more wait");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (line.given("--socket-file") && (line.given("--host") || line.given("--port")))
+    return line.wrong_call("--socket-file takes no --host and no --port");
   call.server.port = static_cast<uint16_t>(call.port);
   bound_kept_memory();
   const Status status = serve(line, call);

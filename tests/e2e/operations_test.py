@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import socket
 import tempfile
 import time
 import unittest
@@ -33,6 +34,45 @@ def eventually(condition):
             return True
         time.sleep(0.05)
     return False
+
+
+class Sockets(unittest.TestCase):
+    def ask(self, path, what="GET /v1/models"):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(60)
+            client.connect(path)
+            client.sendall(f"{what} HTTP/1.1\r\nHost: localhost\r\n"
+                           "Connection: close\r\n\r\n".encode())
+            return b"".join(iter(lambda: client.recv(65536), b"")).decode()
+
+    def test_a_server_listens_on_a_file_of_its_user(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "s")
+            with Server("--socket-file", path) as server:
+                self.assertIn(f"unix:{path}", "".join(server.said))
+                self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+                self.assertTrue(self.ask(path).startswith("HTTP/1.1 200"))
+                self.assertIn('"nano"', self.ask(path))
+                # A second server does not take it.
+                with self.assertRaisesRegex(RuntimeError, "in use"):
+                    Server("--socket-file", path)
+                self.assertTrue(self.ask(path).startswith("HTTP/1.1 200"))
+            self.assertFalse(os.path.exists(path))
+
+    def test_what_a_killed_server_left_is_replaced_and_other_files_are_not(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, other = os.path.join(folder, "s"), os.path.join(folder, "other")
+            Server("--socket-file", path).stop(signal.SIGKILL)
+            self.assertTrue(os.path.exists(path))
+            with Server("--socket-file", path):
+                self.assertTrue(self.ask(path).startswith("HTTP/1.1 200"))
+            with open(other, "w", encoding="utf-8") as file:
+                file.write("mine")
+            with self.assertRaisesRegex(RuntimeError, "cannot listen"):
+                Server("--socket-file", other)
+            self.assertTrue(os.path.exists(other))
+            with self.assertRaisesRegex(RuntimeError, "it must have 1 to 107"):
+                Server("--socket-file", os.path.join(folder, "x" * 120))
 
 
 class Logs(unittest.TestCase):

@@ -22,7 +22,9 @@ class Server:
     model = ""
 
     def __init__(self, *arguments):
-        command = [Server.binary, "serve", "--port", "0", "--alias", "nano", *map(str, arguments)]
+        command = [Server.binary, "serve", "--alias", "nano", *map(str, arguments)]
+        if "--socket-file" not in arguments:
+            command += ["--port", "0"]
         if Server.model:
             command += ["--model", Server.model]
         self.said = []
@@ -30,17 +32,22 @@ class Server:
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         self._reader = threading.Thread(target=self._read_stderr, daemon=True)
         self._reader.start()
-        if not self._listening.wait(START_TIMEOUT_S) or not self.port:
+        if not self._listening.wait(START_TIMEOUT_S) or not self.where:
             self.process.kill()
+            self.process.wait()
+            self.process.stderr.close()
             raise RuntimeError("the server did not start: " + "".join(self.said))
 
+    where = ""  # what it says that it listens on
     port = 0
 
     def _read_stderr(self):
         for line in self.process.stderr:
             self.said.append(line)
-            if line.startswith("listening on http://"):
-                self.port = int(line.rsplit(":", 1)[1])
+            if line.startswith("listening on "):
+                self.where = line.removeprefix("listening on ").strip()
+                if self.where.startswith("http://"):
+                    self.port = int(self.where.rsplit(":", 1)[1])
                 self._listening.set()
         self._listening.set()
 

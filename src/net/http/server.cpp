@@ -11,26 +11,30 @@
 
 #include "net/api_error.h"
 #include "net/http/connection.h"
+#include "net/http/listener.h"
 
 namespace ruv {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using boost::system::error_code;
 
-class TcpServer final : public HttpServer {
+class SocketServer final : public HttpServer {
  public:
-  TcpServer(ServerOptions options, std::vector<Route> routes)
+  SocketServer(ServerOptions options, std::vector<Route> routes)
       : state_(std::move(options), std::move(routes)),
-        acceptor_(state_.io),
+        listener_(state_.io),
         pause_(state_.io),
         drain_(state_.io),
         signals_(state_.io),
         reload_signals_(state_.io) {}
 
-  Status listen();
-  uint16_t port() const override { return port_; }
+  Status listen() {
+    const ServerOptions& options = state_.options;
+    return options.socket_file.empty() ? listener_.listen_on(options.host, options.port)
+                                       : listener_.listen_on_file(options.socket_file);
+  }
+  uint16_t port() const override { return listener_.port(); }
   bool run() override;
   void stop() override {
     asio::post(state_.io, [this] { begin_stop(); });
@@ -40,43 +44,20 @@ class TcpServer final : public HttpServer {
   void start_accepting();
   asio::awaitable<void> accept_all();
   bool make_place();
-  void admit(tcp::socket socket);
+  void admit(Connection::Socket socket);
   void begin_stop();
   void wait_for_reload();
 
   ServerState state_;
-  tcp::acceptor acceptor_;
+  Listener listener_;
   asio::steady_timer pause_;
   asio::steady_timer drain_;
   asio::signal_set signals_;
   asio::signal_set reload_signals_;
-  uint16_t port_ = 0;
 };
 
-// Opens the socket and reads back the port.
-Status TcpServer::listen() {
-  const ServerOptions& options = state_.options;
-  error_code error;
-  const auto address = asio::ip::make_address(options.host, error);
-  if (error) {
-    return fail(Code::invalid, "host '{}' is not an IP address such as 127.0.0.1 or ::1",
-                options.host);
-  }
-  const tcp::endpoint endpoint(address, options.port);
-  acceptor_.open(endpoint.protocol(), error);
-  if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (error) {
-    return fail(Code::unavailable, "cannot listen on {}:{}: {}", options.host, options.port,
-                error.message());
-  }
-  port_ = acceptor_.local_endpoint().port();
-  return {};
-}
-
 // When all places are taken, closes the connection that has waited longest for a request.
-bool TcpServer::make_place() {
+bool SocketServer::make_place() {
   if (static_cast<int64_t>(state_.connections.size()) < state_.options.max_connections) return true;
   if (state_.waiting.empty()) return false;
   state_.waiting.front()->abort();
@@ -84,7 +65,7 @@ bool TcpServer::make_place() {
 }
 
 // Starts a connection's coroutine; it owns itself until it ends.
-void TcpServer::admit(tcp::socket socket) {
+void SocketServer::admit(Connection::Socket socket) {
   error_code ignored;
   if (!make_place()) {
     const std::string bytes = response_bytes(
@@ -94,8 +75,8 @@ void TcpServer::admit(tcp::socket socket) {
     socket.write_some(asio::buffer(bytes), ignored);
     return;
   }
-  socket.set_option(tcp::no_delay(true), ignored);
-  auto connection = std::make_shared<Connection>(Connection::Socket(std::move(socket)), state_);
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // a socket of a file has no such
+  auto connection = std::make_shared<Connection>(std::move(socket), state_);
   asio::co_spawn(state_.io, connection->run(), [this, connection](const std::exception_ptr&) {
     state_.connections.erase(connection.get());
     if (state_.stopping && state_.connections.empty()) drain_.cancel();
@@ -103,10 +84,11 @@ void TcpServer::admit(tcp::socket socket) {
   state_.connections.insert(connection.get());
 }
 
-asio::awaitable<void> TcpServer::accept_all() {
+asio::awaitable<void> SocketServer::accept_all() {
   while (!state_.stopping) {
-    auto [error, socket] = co_await acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
-    if (!acceptor_.is_open()) co_return;
+    auto& acceptor = listener_.acceptor();
+    auto [error, socket] = co_await acceptor.async_accept(asio::as_tuple(asio::use_awaitable));
+    if (!acceptor.is_open()) co_return;
     if (!error) {
       admit(std::move(socket));
       continue;
@@ -118,11 +100,11 @@ asio::awaitable<void> TcpServer::accept_all() {
 }
 
 // Stops accepting, closes idle connections, and sets the timer for the busy ones.
-void TcpServer::begin_stop() {
+void SocketServer::begin_stop() {
   if (state_.stopping) return;
   state_.stopping = true;
   error_code ignored;
-  acceptor_.close(ignored);
+  listener_.acceptor().close(ignored);
   pause_.cancel();
   state_.memory.stop();
   signals_.cancel(ignored);
@@ -140,7 +122,7 @@ void TcpServer::begin_stop() {
 }
 
 // Requests that have begun keep their keys.
-void TcpServer::wait_for_reload() {
+void SocketServer::wait_for_reload() {
   reload_signals_.async_wait([this](const error_code& error, int) {
     if (error || state_.stopping) return;
     ServerOptions& options = state_.options;
@@ -150,14 +132,14 @@ void TcpServer::wait_for_reload() {
 }
 
 // Accepting ends before the server stops only when memory runs out.
-void TcpServer::start_accepting() {
+void SocketServer::start_accepting() {
   asio::co_spawn(state_.io, accept_all(), [this](const std::exception_ptr& error) {
     if (error && !state_.stopping) start_accepting();
   });
 }
 
 // The network thread's loop.
-bool TcpServer::run() {
+bool SocketServer::run() {
   if (state_.options.stop_on_signals) {
     signals_.add(SIGINT);
     signals_.add(SIGTERM);
@@ -185,7 +167,7 @@ bool TcpServer::run() {
 
 Result<std::unique_ptr<HttpServer>> HttpServer::create(ServerOptions options,
                                                        std::vector<Route> routes) {
-  auto server = std::make_unique<TcpServer>(std::move(options), std::move(routes));
+  auto server = std::make_unique<SocketServer>(std::move(options), std::move(routes));
   TRY(server->listen());
   return server;
 }

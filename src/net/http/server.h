@@ -1,6 +1,6 @@
-// HttpServer: HTTP/1.1 over TCP for a table of routes. One network thread reads, writes and runs
-// the replies, and the routes that neither compute nor wait; a few worker threads run the other
-// routes.
+// HttpServer: HTTP/1.1, over TCP or a socket in the file system, for a table of routes. One network
+// thread reads, writes and runs the replies, and the routes that neither compute nor wait; a few
+// worker threads run the other routes.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,9 @@ namespace ruv {
 struct ServerOptions {
   std::string host = "127.0.0.1";  // an IPv4 or IPv6 address
   uint16_t port = 8080;            // 0: any free port
-  ApiKeys api_keys = {};           // empty: none is required
+  // Listens on this file, which only the server's own user may open, and on no port. Empty: none.
+  std::string socket_file = {};
+  ApiKeys api_keys = {};  // empty: none is required
   // Called on the network thread when the system asks for a reload (SIGHUP): the new keys. Null, or
   // nothing: the keys stay.
   std::function<std::optional<ApiKeys>()> reload_keys = {};
@@ -66,7 +68,8 @@ struct ServerOptions {
 // An engine whose events reach this server's replies must be destroyed before the server.
 class HttpServer {
  public:
-  // Listens at once, so that port() is known. Fails: invalid (address), unavailable (port in use).
+  // Listens at once, so that port() is known. Fails: invalid (address, path), unavailable (port or
+  // file in use).
   static Result<std::unique_ptr<HttpServer>> create(ServerOptions options,
                                                     std::vector<Route> routes);
   virtual ~HttpServer() = default;
