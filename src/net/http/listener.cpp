@@ -1,16 +1,15 @@
 #include "net/http/listener.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <cstring>
+#include <filesystem>
 
 namespace ruv {
 namespace {
 
 namespace asio = boost::asio;
+namespace fs = std::filesystem;
 using asio::ip::tcp;
 using Local = asio::local::stream_protocol;
 using boost::system::error_code;
@@ -18,10 +17,10 @@ using boost::system::error_code;
 // As sockaddr_un has it, with a NUL at its end.
 constexpr size_t kMaxPathBytes = 107;
 
-// Whether the file is a socket on which nobody listens: what a server that was killed leaves.
+// Whether the file is a socket that no process listens on: what a server that was killed leaves.
 bool is_left_over(asio::io_context& io, const std::string& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
+  std::error_code ignored;
+  if (fs::symlink_status(path, ignored).type() != fs::file_type::socket) return false;
   Local::socket probe(io);
   error_code error;
   probe.connect(Local::endpoint(path), error);
@@ -31,7 +30,8 @@ bool is_left_over(asio::io_context& io, const std::string& path) {
 }  // namespace
 
 Listener::~Listener() {
-  if (!path_.empty()) ::unlink(path_.c_str());
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove(path_, ignored);
 }
 
 Status Listener::listen_on(const std::string& host, uint16_t port) {
@@ -62,15 +62,15 @@ Status Listener::listen_on_file(const std::string& path) {
                 path, path.size(), kMaxPathBytes);
   }
   auto& io = static_cast<asio::io_context&>(acceptor_.get_executor().context());
-  if (is_left_over(io, path)) ::unlink(path.c_str());
+  std::error_code mode_error;
+  if (is_left_over(io, path)) fs::remove(path, mode_error);
   const Local::endpoint endpoint(path);
   error_code error;
   acceptor_.open(endpoint.protocol(), error);
   if (!error) acceptor_.bind(endpoint, error);
   if (!error) path_ = path;
-  if (!error && ::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0) {
-    error = error_code(errno, boost::system::system_category());
-  }
+  if (!error) fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, mode_error);
+  if (!error) error = mode_error;
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
   if (!error) return {};
   return fail(Code::unavailable, "cannot listen on socket file '{}': {}", path, error.message());

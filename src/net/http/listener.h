@@ -21,8 +21,8 @@ class Listener {
 
   // `host`: an IPv4 or IPv6 address. Port 0: any that is free. Fails: invalid, unavailable.
   Status listen_on(const std::string& host, uint16_t port);
-  // A socket file that only this user may open. One that nobody listens on is replaced; any other
-  // file is left alone. Fails: invalid (too long), unavailable.
+  // A socket file that only this user may open. One that no process listens on is replaced; any
+  // other file is left alone. Fails: invalid (too long), unavailable.
   Status listen_on_file(const std::string& path);
   // 0 for a file.
   uint16_t port() const { return port_; }
