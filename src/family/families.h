@@ -107,6 +107,7 @@
   X(kimi_linear)        \
   X(bert)               \
   X(nomic_bert)         \
+  X(jina_bert_v2)       \
   X(jina_bert_v3)       \
   X(gte)                \
   X(eurobert)           \

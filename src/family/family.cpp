@@ -101,14 +101,17 @@ std::vector<std::string_view> nearest_families(std::string_view architecture) {
 bool has_generations(std::string_view model_type) {
   const auto has_it = [&](const FamilyRecord* family) {
     return !family->block.only_source &&
-           std::ranges::find(family->classes, model_type, &HfClass::model_type) !=
-               family->classes.end();
+           std::ranges::any_of(family->classes, [&](const HfClass& hf) {
+             return hf.model_type == model_type && !hf.shares_type;
+           });
   };
   return std::ranges::count_if(kFamilies, has_it) > 1;
 }
 
 FoundClass find_hf_type(std::string_view model_type) {
-  const auto fits = [&](const HfClass& hf) { return hf.model_type == model_type; };
+  const auto fits = [&](const HfClass& hf) {
+    return hf.model_type == model_type && !hf.shares_type;
+  };
   const FoundClass found = find_class(kFamilies, fits);
   // Some classes of heads have no type.
   return found.hf != nullptr || model_type.empty() ? found : find_class(kDraftHeads, fits);

@@ -90,6 +90,9 @@ struct BlockSpec {
   bool parallel = false;
   bool shared_norm = false;
   bool sub_norms = false;  // norms before the last matrices of attention and of the feed-forward
+  // NormPlace::sum, where the file has a second norm of it: what attention read is added to its
+  // normalised sum once more, and that is normalised too.
+  bool may_sum_twice = false;
   Mixers mixers = Mixers::attention;
   bool linear_pre_norm =
       false;                  // layers of linear attention normalise before, whatever the others do

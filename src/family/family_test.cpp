@@ -27,6 +27,8 @@ TEST(Family, EveryRecordIsFoundByItsNamesAlone) {
       if (family->block.only_source) {
         EXPECT_NE(by_type.family, family) << hf.model_type;
         EXPECT_TRUE(by_type.family->block.reads_source) << hf.model_type;
+      } else if (hf.shares_type) {
+        EXPECT_NE(by_type.family, family) << hf.model_type;
       } else if (!has_generations(hf.model_type)) {
         EXPECT_TRUE(by_type.hf == &hf && by_type.family == family) << hf.model_type;
       }

@@ -14,10 +14,11 @@ namespace ruv {
 struct FamilyRecord;
 
 // A key that changes the computation in a way we do not have. Its value must be neutral: one of
-// `allowed`, JSON texts between spaces, or absent.
+// `allowed`, JSON texts between spaces, or, unless the key is required, null or absent.
 struct NeutralKey {
   std::string_view name = {};
   std::string_view allowed = {};
+  bool required = false;  // the class's default is none of these
 };
 
 // Which layers see only a window, and which keys say so.
@@ -124,6 +125,8 @@ inline constexpr HfSizeKeys kShortSizes = {.layers = "num_hidden_layers n_layer"
 // those listed below are without effect or refused, and the rest are not read by the class.
 struct HfClass {
   std::string_view model_type = {};
+  // The type is another family's, whose class counts where the config names neither of them.
+  bool shares_type = false;
   std::string_view class_names = {};  // that `architectures` may name, between spaces
   // Objects, outer ones first, whose members are read as if they were beside them, by names like
   // "attn_config.clip_qkv".
@@ -190,6 +193,7 @@ struct HfClass {
   bool biases_by_default = false;
   std::string_view qk_norm_key = {};  // whether queries and keys are normalised; absent: no
   bool qk_norm_by_default = false;    // absent: yes
+  bool qk_norm_by_tensors = false;    // no key says it: where the file has their tensors
   bool qkv_bias_by_default = false;
   // Sizes of linear attention follow from those of attention where they are absent, and its betas
   // may reach 2 (linear_allow_neg_eigval).
@@ -224,6 +228,8 @@ struct HfClass {
   // BlockSpec::gate_optional: a text, the activation, after "gated-" where there are gates; its
   // default.
   std::string_view gated_act_key = {}, gated_act = {};
+  // A text that must be there: "geglu" or "reglu", the activation of the gates.
+  std::string_view glu_key = {};
   // The embedding is the output matrix whatever tie_word_embeddings says, unless the file has
   // another; where that is not false, logits are divided by the root of the width.
   bool always_tied = false, divides_tied_logits = false;

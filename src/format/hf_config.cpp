@@ -307,6 +307,7 @@ Status ConfigReader::read_block() {
   if (hf_.gelu_is_tanh && act == "gelu") act = usual;
   out_.set("hidden_act", act, config_.path_of(act_key));
   if (!hf_.gated_act_key.empty()) TRY(read_hf_gated_act(config_, out_));
+  if (!hf_.glu_key.empty()) TRY(read_hf_glu(config_, out_));
   if (!hf_.qk_norm_key.empty()) {
     const bool normalised = TRY(config_.truth(hf_.qk_norm_key)).value_or(hf_.qk_norm_by_default);
     out_.set("use_qk_norm", normalised, config_.path_of(hf_.qk_norm_key));

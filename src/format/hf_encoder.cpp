@@ -1,6 +1,7 @@
 // Keys of classes whose rows see each other: token types, where positions begin, and the width of
 // the embeddings.
 #include "format/hf_values.h"
+#include "format/tensor_names.h"
 
 namespace ruv {
 
@@ -33,6 +34,20 @@ Status read_hf_encoder(const Members& config, int64_t width, HfValues& out) {
   const int64_t padding = config.has(kPadding) ? TRY(config.integer(kPadding)) : hf.padding;
   out.set("unplaced_token", padding, config.path_of(kPadding));
   out.set("position_offset", padding + 1, config.path_of(kPadding));
+  return {};
+}
+
+Status read_hf_glu(const Members& config, HfValues& out) {
+  const std::string_view key = out.hf().glu_key;
+  const std::string text = TRY(config.text_or(key, ""));
+  if (text != "geglu" && text != "reglu") {
+    return config.wrong(
+        key,
+        config.has(key) ? fmt::format("is '{}'; geglu and reglu are supported", quoted_name(text))
+                        : "is missing; geglu and reglu are supported",
+        Code::unsupported);
+  }
+  out.set("hidden_act", std::string(text == "geglu" ? "gelu" : "relu"), config.path_of(key));
   return {};
 }
 

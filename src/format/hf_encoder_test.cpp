@@ -85,6 +85,73 @@ TEST(HfEncoder, DefaultsOfEncodersWithRotaryPositions) {
   EXPECT_FALSE(euro.has_tensor("output.weight"));
 }
 
+Json jina() {
+  Json json = small("bert");
+  json["architectures"] = Json::array({"JinaBertForMaskedLM"});
+  json["position_embedding_type"] = "alibi";
+  json["feed_forward_type"] = "geglu";
+  return json;
+}
+
+TEST(HfEncoder, ConfigsOfJina2HaveTheTypeOfBert) {
+  Json json = jina();
+  json["hidden_act"] = "relu";
+  json["emb_pooler"] = "mean";
+  const HfConfig english = parse(json);
+  EXPECT_TRUE(english.faults.empty()) << english.faults.first().message();
+  EXPECT_EQ(english.architecture, "jina-bert-v2");
+  EXPECT_EQ(value<double>(english, "attention.max_alibi_bias"), 8);
+  EXPECT_EQ(value<double>(english, "attention.layer_norm_epsilon"), 1e-12);
+  EXPECT_EQ(value<int64_t>(english, "token_type_count"), 2);
+  EXPECT_EQ(value<std::string>(english, "hidden_act"), "gelu") << "hidden_act is the lost head's";
+  EXPECT_TRUE(english.has_tensor("blk.0.ffn_down.bias"));
+  EXPECT_TRUE(english.has_tensor("blk.0.attn_output.bias"));
+  EXPECT_FALSE(english.has_tensor("blk.0.ffn_up.bias"));
+  EXPECT_FALSE(english.has_tensor("blk.0.ffn_gate.bias"));
+  json["feed_forward_type"] = "reglu";
+  EXPECT_EQ(value<std::string>(parse(json), "hidden_act"), "relu");
+  json["architectures"] = Json::array({"BertModel"});
+  EXPECT_EQ(parse(json).architecture, "bert");
+  EXPECT_NE(refusal_of(json).find("position_embedding_type"), std::string::npos);
+}
+
+TEST(HfEncoder, WhatElseJina2CouldMeanIsRefused) {
+  const std::pair<const char*, Json> refused[] = {{"feed_forward_type", "original"},
+                                                  {"feed_forward_type", nullptr},
+                                                  {"emb_pooler", "cls"},
+                                                  {"position_embedding_type", "absolute"},
+                                                  {"is_decoder", true},
+                                                  {"position_embedding_type", nullptr}};
+  for (const auto& [key, setting] : refused) {
+    Json json = jina();
+    json[key] = setting;
+    EXPECT_NE(refusal_of(json).find(key), std::string::npos) << key << setting.dump();
+  }
+  for (const char* key : {"feed_forward_type", "position_embedding_type"}) {
+    Json json = jina();
+    json.erase(key);
+    EXPECT_NE(refusal_of(json).find(key), std::string::npos) << key;
+  }
+  Json ranker = jina();
+  ranker["architectures"] = Json::array({"JinaBertForSequenceClassification"});
+  EXPECT_EQ(parse(ranker).family, nullptr) << "its slopes are others, which no key says";
+}
+
+TEST(HfEncoder, TensorsOfJina2) {
+  const TensorNames names(find_family("jina-bert-v2"));
+  for (const std::string prefix : {"", "bert."}) {
+    const std::string layer = prefix + "encoder.layer.3.";
+    EXPECT_EQ(names.gguf_of(layer + "mlp.gated_layers.weight").gguf, "blk.3.ffn_gate.weight");
+    EXPECT_EQ(names.gguf_of(layer + "mlp.wo.bias").gguf, "blk.3.ffn_down.bias");
+    EXPECT_EQ(names.gguf_of(layer + "mlp.layernorm.bias").gguf, "blk.3.layer_output_norm.bias");
+    EXPECT_EQ(names.gguf_of(layer + "mlp.up_gated_layer.weight").gguf, "blk.3.ffn_up.weight");
+    EXPECT_EQ(names.gguf_of(layer + "layer_norm_1.bias").gguf, "blk.3.attn_norm_2.bias");
+    EXPECT_EQ(names.gguf_of(layer + "layer_norm_2.weight").gguf, "blk.3.layer_output_norm.weight");
+    EXPECT_EQ(names.gguf_of(layer + "attention.self.layer_norm_k.bias").gguf,
+              "blk.3.attn_k_norm.bias");
+  }
+}
+
 TEST(HfEncoder, WindowsOfModernBert) {
   Json json = small("modernbert");
   const HfConfig usual = parse(json);

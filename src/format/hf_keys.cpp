@@ -18,6 +18,10 @@ std::string shown_value(const Members& config, std::string_view name) {
 }
 
 Status check_neutral(const Members& config, const NeutralKey& key) {
+  if (key.required && !config.is_set(key.name)) {
+    return config.wrong(key.name, fmt::format("is missing; supported:{}", key.allowed),
+                        Code::unsupported);
+  }
   if (!config.has(key.name)) return {};
   const std::string value = config.shown(key.name);
   if (value == "null" || is_word_of(key.allowed, value)) return {};

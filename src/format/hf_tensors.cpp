@@ -55,7 +55,9 @@ bool HfConfig::has_tensor(std::string_view gguf_name, int64_t n_ahead) const {
   const bool is_head_norm = gguf_name.find(".attn_q_norm.") != gguf_name.npos ||
                             gguf_name.find(".attn_k_norm.") != gguf_name.npos;
   if (is_head_norm && !family->block.qk_norm_weights) return false;
-  if (is_head_norm && family->block.qk_norm_optional) return flag_of(*this, "use_qk_norm");
+  if (is_head_norm && family->block.qk_norm_optional && !hf->qk_norm_by_tensors) {
+    return flag_of(*this, "use_qk_norm");
+  }
   const bool is_scan = family->block.state_space == StateSpace::heads;
   if (is_scan && gguf_name.ends_with(".ssm_norm.weight")) return flag_of(*this, "ssm.norm");
   if (gguf_name.find(".altup_correct_scale.") != gguf_name.npos) {

@@ -719,6 +719,15 @@ class Binder {
   // Read once for all parts, since a transposed one is copied. `row`: of any part.
   Status read_fused(const FusedRow& fused, const RoleRow& row, const LayerPlan& plan) {
     if (fused_.row == &fused) return {};
+    // Converters copy such matrices, whose gates are in the second half, to files that readers take
+    // for those with the gates in the first.
+    if (plan.sums_twice && fused.sign == Role::gate) {
+      return fail(
+          Code::unsupported,
+          "{}: tensor '{}' has two matrices, in an order that the file does not say; convert "
+          "the folder of the model with quantize",
+          m_.file->path(), name_of(fused.tensor));
+    }
     int64_t n_out = 0;
     for (const Role part : fused.parts) n_out += n_rows_of(part, plan);
     fused_.rows = TRY(source_.matrix(name_of(fused.tensor), n_out, plan.extent(row.n_in)));

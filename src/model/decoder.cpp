@@ -447,7 +447,10 @@ void layer(Ops& ops, const Model& m, int64_t i, std::span<const RopePlan> ropes,
       ops.scale(a.x, 1.0F / std::numbers::sqrt2_v<float>);
       enter(ops, a.h2, a.x, NormRole::ffn, p, w);
     } else if (p.has(NormRole::attn_sum)) {
+      const bool again = p.has(NormRole::attn_sum_again);
+      if (again) ops.copy(a.h2, a.x);
       add_to_stream(ops, a.x, a.h, NormRole::attn_sum, p, w);
+      if (again) add_to_stream(ops, a.x, a.h2, NormRole::attn_sum_again, p, w);
       enter(ops, a.h2, a.x, NormRole::ffn, p, w);
     } else {
       add_and_enter(ops, a.h2, a.x, a.h, {p, w, NormRole::ffn});

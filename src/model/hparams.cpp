@@ -168,6 +168,7 @@ Status read_encoder(const ModelFile& file, const BlockSpec& block, HParams& h) {
     return fail(Code::unsupported, "{}: '{}' is true, and the family has encoders only",
                 file.path(), file.shown_key(kCausal));
   }
+  h.sums_twice = block.may_sum_twice && file.find_tensor("blk.0.attn_norm_2.weight") != nullptr;
   h.position_offset = block.position_offset;
   if (file.find(kOffset) != nullptr) h.position_offset = TRY(read_dimension(file, kOffset));
   if (file.find(kUnplaced) != nullptr) {

@@ -103,6 +103,7 @@ struct HParams {
   float clamp_qkv = 0;       // limit of the numbers in q, k and v; 0: none
   bool parallel = false;     // attention and feed-forward read the same stream
   bool shared_norm = false;  // and one norm is before both
+  bool sums_twice = false;   // attention's sum is normalised, added to once more, and normalised
   bool qk_norm = true;       // queries and keys are normalised, as the family does it
 
   // The share of a layer's experts that a row uses; 0: there are none.

@@ -460,6 +460,8 @@ bool LayerPlan::has(NormRole role) const {
       return norms_after() && feed_forward != FeedForward::none;
     case NormRole::attn_sum:
       return norm_place == NormPlace::sum;
+    case NormRole::attn_sum_again:
+      return norm_place == NormPlace::sum && sums_twice;
     case NormRole::ffn_sum:
       return norm_place == NormPlace::sum && feed_forward != FeedForward::none;
     case NormRole::attn:
@@ -612,6 +614,7 @@ Result<std::vector<LayerPlan>> plan_side_layers(const ModelFile& file, const Fam
          .parallel = h.parallel,
          .shared_norm = h.shared_norm,
          .sub_norms = block.sub_norms,
+         .sums_twice = h.sums_twice,
          .residual_scale = h.residual_scale * share_of_halved(file, h, i),
          .mixer = mixer,
          .n_conv_taps = attends && !has_both ? 0 : h.n_conv_taps,

@@ -66,6 +66,7 @@ struct LayerPlan {
   bool parallel = false;     // attention and feed-forward read the same stream
   bool shared_norm = false;  // one norm is before both
   bool sub_norms = false;    // norms before the last matrices of both
+  bool sums_twice = false;   // NormPlace::sum: the stream is added to attention's sum once more
   float residual_scale = 1;  // of what each adds to the stream
 
   Mixer mixer = Mixer::attention;

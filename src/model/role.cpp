@@ -107,6 +107,7 @@ constexpr NormRow kNormRows[] = {
     {NormRole::attn_sub, "attn_sub_norm", attn},
     {NormRole::attn_post, "post_attention_norm", embd},
     {NormRole::attn_sum, "attn_output_norm", embd},
+    {NormRole::attn_sum_again, "attn_norm_2", embd},
     {NormRole::cross, "cross_attn_norm", embd},
     {NormRole::cross_post, "post_cross_attn_norm", embd},
     {NormRole::ffn, "ffn_norm", embd},

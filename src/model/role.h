@@ -118,12 +118,12 @@ inline constexpr size_t kRoles = 83;
 // Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
 // comes before attention or convolution; the "sub" ones come before the last matrices of attention
 // and feed-forward, the "post" ones follow them, and the "sum" ones are of the stream that these
-// were added to. router, experts and experts_post are of the experts beside a dense feed-forward,
-// and dense_post of that; input_post follows what a layer's own input adds. cross comes before
-// attention to a source text, cross_post after it. router and v have no
-// tensors of norms: the first has the router's scale, the other none. stream_router comes before
-// that role, beside_post after what is beside attention, and scan before a scan that a block
-// precedes.
+// were added to; attn_sum_again is of that with what attention read added once more. router,
+// experts and experts_post are of the experts beside a dense feed-forward, and dense_post of that;
+// input_post follows what a layer's own input adds. cross comes before attention to a source text,
+// cross_post after it. router and v have no tensors of norms: the first has the router's scale, the
+// other none. stream_router comes before that role, beside_post after what is beside attention, and
+// scan before a scan that a block precedes.
 enum class NormRole : uint8_t {
   attn,
   q,
@@ -134,6 +134,7 @@ enum class NormRole : uint8_t {
   attn_sub,
   attn_post,
   attn_sum,
+  attn_sum_again,
   cross,
   cross_post,
   ffn,
@@ -149,7 +150,7 @@ enum class NormRole : uint8_t {
   beside_post,
   scan
 };
-inline constexpr size_t kNormRoles = 23;
+inline constexpr size_t kNormRoles = 24;
 
 // A length that a layer's plan gives a number: of the residual stream, and that of an encoder that
 // the layer attends to; all query heads, key heads

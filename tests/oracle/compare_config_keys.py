@@ -196,7 +196,9 @@ def compare(reference, known):
     """Lines that say what is not listed."""
     everywhere = words(known["every_family"])
     faults = []
-    ours = {family["model_type"]: family for family in known["families"]}
+    ours = {}
+    for family in known["families"]:  # a later one of the same type is of other libraries
+        ours.setdefault(family["model_type"], family)
     for model_type in sorted(set(ours) - ELSEWHERE | set(reference["families"])):
         if model_type not in reference["families"]:
             faults.append(f"{model_type}: the reference's keys are not known; add it to CLASSES")

@@ -19,6 +19,8 @@ def changed(key, value):
         return value * 3 if value else 1
     if key == "feed_forward_proj":
         return "gated-" * value.startswith("gated-") + ("relu" if value.endswith("silu") else "silu")
+    if key == "feed_forward_type":
+        return {"geglu": "reglu"}.get(value, "geglu")
     if isinstance(value, str):
         return {"silu": "relu"}.get(value, "silu") if "act" in key else value + "x"
     if isinstance(value, list) and value and isinstance(value[0], str):

@@ -1,4 +1,5 @@
 """Records of encoders: their hidden states are compared, not logits."""
+from families import jina_bert
 from families.draws import Draw
 from families.records_dense import Dense, PART
 from families.records_dense2 import EXACT, Older
@@ -152,6 +153,38 @@ class NomicBert(Rotary):
     scorer = "NomicBertForSequenceClassification"
 
 
+class JinaV2(Encoder):
+    name, model_type = "jina-bert-v2", "bert"
+    hf_class, base_class, scorer = "JinaBertForMaskedLM", "JinaBertModel", ""
+    head_counts = (2, 3, 4, 5, 6, 7, 8, 12)
+    inert = Encoder.inert | {
+        "hidden_act", "emb_pooler", "auto_map"}
+    moving = set()
+
+    def draw(self, key):
+        case = super().draw(key)
+        d = Draw(f"{key}/second")
+        if case["config"].get("type_vocab_size", 2) > 1 and d.chance(0.3):
+            case["second"] = 4
+            case["lengths"] = [n for n in case["lengths"] if n > 4]
+        return case
+
+    def own(self, d):
+        super().own(d)
+        c = d.config
+        c["architectures"] = [d.pick(self.hf_class, self.base_class)]
+        c["position_embedding_type"] = "alibi"
+        c["feed_forward_type"] = d.pick("geglu", "geglu", "reglu")
+        d.put("emb_pooler", "mean", absent=0.4, null=0.2)
+        if d.chance(0.5):
+            c["auto_map"] = jina_bert.NORMED
+        if d.chance(0.06):
+            c |= d.pick({"feed_forward_type": "original"}, {"position_embedding_type": "absolute"},
+                        {"emb_pooler": "cls"}, {"architectures": ["JinaBertForSequenceClassification"]})
+        if d.chance(0.04):
+            del c[d.pick("feed_forward_type", "position_embedding_type")]
+
+
 class JinaV3(Rotary):
     name, model_type, usual_types = "jina-bert-v3", "jina_embeddings_v3", 1
     hf_class, base_class = "JinaEmbeddingsV3ForMaskedLM", "JinaEmbeddingsV3Model"
@@ -235,5 +268,5 @@ class ModernBert(Older):
         c["rope_parameters"] = kinds
 
 
-ENCODERS = (Bert, Albert, Roberta, XlmRoberta, Camembert, Electra, DistilBert, NomicBert, JinaV3,
-            Gte, EuroBert, ModernBert)
+ENCODERS = (Bert, Albert, Roberta, XlmRoberta, Camembert, Electra, DistilBert, NomicBert, JinaV2,
+            JinaV3, Gte, EuroBert, ModernBert)

@@ -13,7 +13,7 @@ import transformers
 from transformers import (AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM,
                           AutoModelForSequenceClassification)
 
-from families import routers
+from families import jina_bert, routers
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore")
@@ -78,6 +78,8 @@ def class_of(kind, config):
     """The class that computes models of a type, by the name that transformers gives the type."""
     if class_named(config).endswith("EncoderModel"):
         return getattr(transformers, class_named(config))
+    if class_named(config) in jina_bert.CLASSES:
+        return jina_bert.Model
     return UNLISTED.get(kind) or auto_class(config)
 
 

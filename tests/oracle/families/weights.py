@@ -59,10 +59,11 @@ def role_of(name, shape, model_type, heat):
         return (-0.05, 0.04) if name.endswith("eps") else (0.5, 0.2)
     if len(shape) == 1 and name.endswith("weight"):
         if (name.endswith("norm.weight") and "layers" not in name and ".h." not in name
-                and ".block." not in name
+                and ".block." not in name and "encoder.layer." not in name
                 and "embeddings" not in name or "ln_f" in name or "norm_f" in name):
             return shift, 1.7  # of both signs: else a tied head repeats the token it has read
-        if any(part in name for part in ("q_norm", "k_norm", "q_layernorm", "k_layernorm")):
+        if any(part in name for part in ("q_norm", "k_norm", "q_layernorm", "k_layernorm",
+                                         "layer_norm_q", "layer_norm_k")):
             return heat + shift, 0.4
         if sandwich and any(part in name for part in ("post_attention", "post_feedforward",
                                                       "post_self_attn", "post_cross_attn")):
