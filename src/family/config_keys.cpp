@@ -147,9 +147,10 @@ void claim_named(const HfClass& hf, const Claim& claim) {
         hf.unrotated_key}) {
     claim(key);
   }
-  for (const std::string_view key : {hf.ff_without_experts, hf.position_type_key, hf.encoder_key,
-                                     hf.inner_objects, hf.distance_buckets_key, hf.root_embed_key,
-                                     hf.distance_reach_key, hf.gated_act_key, hf.glu_key}) {
+  for (const std::string_view key :
+       {hf.ff_without_experts, hf.position_type_key, hf.encoder_key, hf.inner_objects,
+        hf.distance_buckets_key, hf.root_embed_key, hf.distance_reach_key, hf.gated_act_key,
+        hf.glu_key, hf.output_dense_act, hf.output_dense_bias}) {
     claim(key);
   }
 }

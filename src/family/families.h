@@ -112,6 +112,7 @@
   X(gte)                \
   X(eurobert)           \
   X(modern_bert)        \
+  X(modern_decoder)     \
   X(gemma_embedding)    \
   X(mpnet)              \
   X(deberta)            \

@@ -77,8 +77,9 @@ struct BlockSpec {
   bool repeats_layers = false;
   // The rows of a text see each other: an encoder. It has no output matrix.
   bool bidirectional = false;
-  bool token_types = false;  // embeddings have rows of a table of token types added
-  bool only_source = false;  // an encoder of models that answer a source text, without the decoder
+  bool output_dense = false;  // last states pass a dense layer before the output matrix
+  bool token_types = false;   // embeddings have rows of a table of token types added
+  bool only_source = false;   // an encoder of models that answer a source text, without the decoder
   // The model answers a source text: an encoder computes that, and the layers of a decoder also
   // attend to its last states (model/layer_plan.h: Side).
   bool reads_source = false;

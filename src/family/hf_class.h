@@ -160,6 +160,7 @@ struct HfClass {
   int64_t window = 0;
   std::string_view window_key = "sliding_window";
   int64_t max_window_layers = 28;    // default of the key
+  bool halves_window = false;        // half of it is seen, the own key included
   std::string_view period_key = {};  // key that gives another period than the block's
   // prefixed: the period of the dense layers; 1, also as the default, rotates them all.
   std::string_view prefix_period_key = {};
@@ -191,6 +192,9 @@ struct HfClass {
   std::string_view qkv_bias = {}, output_bias = {}, mlp_bias = {};
   std::string_view head_bias = {};  // the same of the output matrix; absent: no
   bool biases_by_default = false;
+  bool head_bias_by_default = false;
+  // BlockSpec::output_dense: keys of its activation, absent: GELU, and of its bias, absent: no.
+  std::string_view output_dense_act = {}, output_dense_bias = {};
   std::string_view qk_norm_key = {};  // whether queries and keys are normalised; absent: no
   bool qk_norm_by_default = false;    // absent: yes
   bool qk_norm_by_tensors = false;    // no key says it: where the file has their tensors

@@ -118,6 +118,7 @@ std::string layer_words(const FamilyRecord& family) {
               fmt::format("gated by {}", act_words(block)))
       .add_if(block.all_bias, "biases")
       .add_if(family.experts.computed, "experts")
+      .add_if(block.output_dense, "a dense layer before the output matrix")
       .add_if(family.final_softcap.computed, "capped logits")
       .add_if(drafts, "layers that draft tokens");
   return std::move(words).text();

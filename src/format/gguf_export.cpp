@@ -296,9 +296,9 @@ bool is_dropped(const ModelFile& model, std::string_view key) {
   if (bare_norms && key.ends_with(".use_qk_norm")) return false;
   // Tensors say it: those with a router have experts, and a bias or norm is there or not.
   for (const std::string_view name :
-       {".expert_layers", ".expert_choice_bias", ".use_qk_norm", ".lm_head_bias", ".ssm.norm",
-        ".attention.values_are_keys", ".rope.freq_divisors", ".altup.correct_scale",
-        ".laurel.rank"}) {
+       {".expert_layers", ".expert_choice_bias", ".use_qk_norm", ".lm_head_bias",
+        ".output_dense_bias", ".ssm.norm", ".attention.values_are_keys", ".rope.freq_divisors",
+        ".altup.correct_scale", ".laurel.rank"}) {
     if (key.ends_with(name)) return true;
   }
   if (has_scales_in_weights(model)) {

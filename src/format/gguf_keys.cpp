@@ -64,7 +64,7 @@ std::string_view gguf_keys() {
          "pooling_type attention.relative attention.relative_positions "
          "attention.relative_buckets_count attention.content_to_position "
          "attention.position_to_content attention.shared_positions attention.normed_positions "
-         "learned_positions without_output ";
+         "learned_positions without_output output_dense_act output_dense_bias ";
 }
 
 std::string_view gguf_keys_without_effect() {

@@ -63,6 +63,16 @@ Status read_hf_classifier(const Members& config, HfValues& out) {
   return read_labels(config, out);
 }
 
+Status read_hf_output_dense(const Members& config, HfValues& out) {
+  const HfClass& hf = out.hf();
+  if (!out.family().block.output_dense) return {};
+  out.set("output_dense_act", TRY(config.text_or(hf.output_dense_act, "gelu")),
+          config.path_of(hf.output_dense_act));
+  const bool has_bias = TRY(config.truth(hf.output_dense_bias)).value_or(false);
+  out.set("output_dense_bias", has_bias, config.path_of(hf.output_dense_bias));
+  return {};
+}
+
 std::string HfConfig::classifier_tensor(std::string_view hf_name) const {
   // The names of the head are those of the class; the names before them are the family's.
   if (classifier == nullptr) return {};

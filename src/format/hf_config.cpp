@@ -312,6 +312,7 @@ Status ConfigReader::read_block() {
     const bool normalised = TRY(config_.truth(hf_.qk_norm_key)).value_or(hf_.qk_norm_by_default);
     out_.set("use_qk_norm", normalised, config_.path_of(hf_.qk_norm_key));
   }
+  TRY(read_hf_output_dense(config_, out_));
   TRY(read_tied());
   return read_biases();
 }
@@ -336,8 +337,9 @@ Status ConfigReader::read_tied() {
 // A class without a key for it has the bias always or never.
 Status ConfigReader::read_bias(std::string_view name, bool always, std::string_view keys) {
   const std::string_view key = name_of(keys);
-  const bool otherwise =
-      hf_.biases_by_default || (hf_.qkv_bias_by_default && name == "attention_bias");
+  const bool otherwise = hf_.biases_by_default ||
+                         (hf_.qkv_bias_by_default && name == "attention_bias") ||
+                         (hf_.head_bias_by_default && name == "lm_head_bias");
   const bool has = key.empty() ? always : TRY(config_.truth(key)).value_or(otherwise);
   out_.set(name, has, std::string(key));
   return {};
@@ -535,6 +537,8 @@ Status ConfigReader::read_windows() {
   } else if (used && config_.is_set(hf_.window_key)) {
     window = TRY(config_.positive(hf_.window_key));
   }
+  if (window && hf_.halves_window) *window /= 2;
+  if (window && *window == 0) return config_.wrong(hf_.window_key, "leaves no key to see");
   // An encoder's reaches as far ahead as back.
   const int64_t n_ways = out_.is_encoder() ? 2 : 1;
   if (window)

@@ -177,6 +177,36 @@ TEST(HfEncoder, WindowsOfModernBert) {
   EXPECT_NE(refusal_of(json).find("norm_bias"), std::string::npos);
 }
 
+TEST(HfEncoder, DecodersOfModernBertSeeHalfOfTheirWindow) {
+  Json json = small("modernbert-decoder");
+  const HfConfig usual = parse(json);
+  EXPECT_EQ(usual.architecture, "modern-bert-decoder");
+  EXPECT_EQ(value<int64_t>(usual, "attention.sliding_window"), 64);
+  EXPECT_EQ(value<int64_t>(usual, "attention.sliding_window_pattern"), 3);
+  EXPECT_EQ(value<double>(usual, "rope.freq_base_swa"), 10000);
+  EXPECT_FALSE(has(usual, "attention.causal"));
+  EXPECT_TRUE(usual.has_tensor("output.bias"));
+  EXPECT_EQ(value<std::string>(usual, "output_dense_act"), "gelu");
+  EXPECT_FALSE(usual.has_tensor("output_dense.bias"));
+  EXPECT_FALSE(usual.has_tensor("output_dense_norm.bias"));
+  json["local_attention"] = 17;
+  json["decoder_bias"] = false;
+  json["classifier_bias"] = true;
+  json["classifier_activation"] = "relu";
+  const HfConfig other = parse(json);
+  EXPECT_EQ(value<int64_t>(other, "attention.sliding_window"), 8);
+  EXPECT_FALSE(other.has_tensor("output.bias"));
+  EXPECT_TRUE(other.has_tensor("output_dense.bias"));
+  EXPECT_EQ(value<std::string>(other, "output_dense_act"), "relu");
+  for (const Json& none : {Json(1), Json(nullptr)}) {
+    json["local_attention"] = none;
+    EXPECT_NE(refusal_of(json).find("local_attention"), std::string::npos) << none.dump();
+  }
+  const TensorNames names(find_family("modern-bert-decoder"));
+  EXPECT_EQ(names.gguf_of("lm_head.dense.weight").gguf, "output_dense.weight");
+  EXPECT_EQ(names.gguf_of("decoder.bias").gguf, "output.bias");
+}
+
 TEST(HfEncoder, AKeyMakesAnEncoderOfGemma3) {
   Json json = small("gemma3_text");
   EXPECT_EQ(parse(json).architecture, "gemma3");

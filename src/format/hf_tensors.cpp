@@ -69,6 +69,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name, int64_t n_ahead) const {
     return family->block.norm == Norm::layer && family->block.norm_biases;
   }
   if (gguf_name == "output.bias") return flag_of(*this, "lm_head_bias");
+  if (gguf_name == "output_dense.bias") return flag_of(*this, "output_dense_bias");
   if (gguf_name == "token_embd_in.bias") return true;
   if (is_linear_projection(*this, gguf_name)) return false;
   if (gguf_name.find(".attn_output.") != gguf_name.npos) {

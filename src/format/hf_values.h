@@ -145,6 +145,8 @@ Status read_hf_sides(const Members& config, const Members& decoder, HfConfig& co
 // The activation of classes whose feed-forwards may have gates, and whether they do. Fails:
 // corrupt, unsupported.
 Status read_hf_gated_act(const Members& config, HfValues& out);
+// The dense layer before the output matrix. Nothing for classes without. Fails: corrupt.
+Status read_hf_output_dense(const Members& config, HfValues& out);
 // The activation of gates that a class with HfClass::glu_key always has. Fails: corrupt,
 // unsupported.
 Status read_hf_glu(const Members& config, HfValues& out);

@@ -14,6 +14,7 @@
 #include "model/file_rows.h"
 #include "model/head_tokens.h"
 #include "model/key_centre.h"
+#include "model/output_dense.h"
 #include "model/parallel_heads.h"
 
 namespace ruv {
@@ -244,6 +245,7 @@ class Binder {
     if (said != nullptr ? *said : m_.family->block.head_bias || source_.has("output.bias")) {
       m_.output_bias = TRY(source_.upload(TRY(source_.vector("output.bias", m_.h.n_vocab))));
     }
+    if (m_.family->block.output_dense) TRY(bind_output_dense(m_, source_));
     const bool tied = !source_.has("output.weight");
     m_.output = TRY(source_.pack(TRY(
         source_.matrix(tied ? "token_embd.weight" : "output.weight", m_.h.n_vocab, m_.h.n_embd))));

@@ -7,6 +7,7 @@
 
 #include "model/draft_head.h"
 #include "model/layer_step.h"
+#include "model/output_dense.h"
 
 namespace ruv {
 namespace {
@@ -364,9 +365,12 @@ void write_logits(Ops& ops, const Model& m, const Weight& output, View logits, V
 
 StepOutput outputs(Ops& ops, const Model& m, const Batch& batch, const Activations::Views& a) {
   StepOutput out{a.logits, a.h2.rows(0, 0)};
+  if (batch.n_logits() > 0) {
+    const View last = hidden_of(ops, m, batch.logit_rows, a.x, a.h);
+    const bool passes = m.family->block.output_dense;
+    write_logits(ops, m, m.output, a.logits, passes ? pass_output_dense(ops, m, last, a.h2) : last);
+  }
   if (batch.n_hidden() > 0) out.hidden = hidden_of(ops, m, batch.hidden_rows, a.x, a.h2);
-  if (batch.n_logits() == 0) return out;
-  write_logits(ops, m, m.output, a.logits, hidden_of(ops, m, batch.logit_rows, a.x, a.h));
   return out;
 }
 

@@ -67,6 +67,7 @@ Status read_activations(const ModelFile& file, const BlockSpec& block, HParams& 
   const Act usual = block.gate_optional && !h.gates ? Act::relu : block.act;
   if (!h.xielu) h.act = TRY(read_activation(file, kKey, usual));
   h.scan_act = TRY(read_activation(file, "ssm.hidden_act", Act::silu));
+  h.output_dense_act = TRY(read_activation(file, "output_dense_act", Act::gelu));
   return {};
 }
 

@@ -64,7 +64,8 @@ struct HParams {
   bool gates = true;         // feed-forwards are gated
   bool xielu = false;        // in place of act
   Act scan_act = Act::silu;  // of the convolution before a scan
-  int64_t n_experts = 0;     // 0: no layer has any
+  Act output_dense_act = Act::gelu;
+  int64_t n_experts = 0;  // 0: no layer has any
   int64_t n_experts_used = 0;
   int64_t n_ff_expert = 0;
   int64_t n_latent = 0;          // width of the rows that experts read and give; 0: the stream's

@@ -125,6 +125,12 @@ struct DraftHead {
 };
 struct PairPrompt;
 
+// BlockSpec::output_dense: norm(act(linear(x))).
+struct OutputDense {
+  Linear linear;
+  NormWeights norm;
+};
+
 struct Model {
   const FamilyRecord* family = nullptr;
   HParams h;
@@ -147,6 +153,7 @@ struct Model {
   std::vector<LayerWeights> layers;  // by plan
   NormWeights output_norm;
   NormWeights source_norm;          // of an encoder's last states; BlockSpec::reads_source only
+  OutputDense output_dense;         // empty: there is none
   Weight output;                    // empty: an encoder has none
   Vector output_bias;               // empty: none
   std::unique_ptr<DraftHead> head;  // null: none; of a file that is a head, it

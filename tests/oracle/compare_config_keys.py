@@ -66,6 +66,7 @@ CLASSES = {
     "deberta-v2": ("deberta_v2", "DebertaV2Config"),
     "granitemoeshared": ("granitemoeshared", "GraniteMoeSharedConfig"),
     "albert": ("albert", "AlbertConfig"),
+    "modernbert-decoder": ("modernbert_decoder", "ModernBertDecoderConfig"),
     "t5gemma": ("t5gemma", "T5GemmaConfig"),
     "t5": ("t5", "T5Config"), "mt5": ("mt5", "MT5Config"), "umt5": ("umt5", "UMT5Config"),
     "glm4_moe": ("glm4_moe", "Glm4MoeConfig"), "dots1": ("dots1", "Dots1Config"),

@@ -268,5 +268,24 @@ class ModernBert(Older):
         c["rope_parameters"] = kinds
 
 
+class ModernBertDecoder(ModernBert):
+    name, model_type = "modern-bert-decoder", "modernbert-decoder"
+    hf_class, base_class = "ModernBertDecoderForCausalLM", "ModernBertDecoderModel"
+    inert = {"position_embedding_type", "max_position_embeddings", "classifier_pooling"}
+
+    def draw(self, key):
+        return Older.draw(self, key)
+
+    def own(self, d):
+        super().own(d)
+        c = d.config
+        d.put("decoder_bias", True, False, absent=0.4, null=0)
+        d.put("classifier_bias", True, False, absent=0.4, null=0)
+        d.put("classifier_activation", "gelu", "relu", "silu", "gelu_new", absent=0.4, null=0)
+        if d.chance(0.04):
+            c["local_attention"] = d.pick(1, None)
+        d.limits += [c.get("local_attention") or 128]
+
+
 ENCODERS = (Bert, Albert, Roberta, XlmRoberta, Camembert, Electra, DistilBert, NomicBert, JinaV2,
-            JinaV3, Gte, EuroBert, ModernBert)
+            JinaV3, Gte, EuroBert, ModernBert, ModernBertDecoder)
