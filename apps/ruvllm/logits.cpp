@@ -57,8 +57,10 @@ Status print_scores(const Model& model, std::span<const Token> ids, LogitsOption
   const ClassifierInfo info = TRY(classifier_info(model));
   options.all = true;
   std::vector<double> sum;
+  std::vector<float> state;
   const int64_t last = std::ssize(ids) - 1;
   const Status status = compute_hidden(model, ids, options, [&](int64_t i, auto row) {
+    if (info.pooling == Pooling::none) state.insert(state.end(), row.begin(), row.end());
     sum.resize(row.size());
     const bool counts =
         info.pooling == Pooling::mean || i == (info.pooling == Pooling::cls ? 0 : last);
@@ -66,9 +68,10 @@ Status print_scores(const Model& model, std::span<const Token> ids, LogitsOption
     for (size_t c = 0; c < row.size(); ++c) sum[c] += double{row[c]};
   });
   if (!status.ok()) return status;
-  std::vector<float> state;
   const double n = info.pooling == Pooling::mean ? static_cast<double>(ids.size()) : 1;
-  for (const double x : sum) state.push_back(static_cast<float>(x / n));
+  if (info.pooling != Pooling::none) {
+    for (const double x : sum) state.push_back(static_cast<float>(x / n));
+  }
   fmt::print("{{\"n_labels\":{},\"scores\":[", info.n_labels);
   print_row(class_scores(model, state));
   fmt::print("]}}\n");

@@ -97,7 +97,10 @@ struct HfClassifier {
   std::string_view class_names = {};
   std::string_view dense = {}, norm = {}, out = {};
   std::string_view act = {}, act_key = {};
-  std::string_view pooling_key = {};  // "cls" or "mean"
+  // What it scores: the state of the first token, "cls" or "bos", the mean of all, "mean", or each,
+  // of which it gives the mean of the scores, "late". The words that the class knows, of which the
+  // first is the default.
+  std::string_view pooling_key = {}, poolings = "cls mean";
 };
 
 // What a class calls the sizes of a model: names between spaces, of which the first that is there

@@ -57,6 +57,7 @@ std::string_view gguf_keys() {
          "attention.query_pre_attn_scalar attention.scale_by_inverse_layer_idx shortconv.l_cache "
          "position_offset unplaced_token token_type_count embedding_length_in "
          "normalize_embeddings classifier.activation classifier.output_labels classifier.of_mean "
+         "classifier.of_each "
          "conv_bias rope.rotated_layers full_attention_interval ssm.beta_scale "
          "ssm.conv_kernel ssm.inner_size "
          "ssm.state_size ssm.time_step_rank ssm.group_count ssm.dt_b_c_rms ssm.dt_b_c_rms_epsilon "

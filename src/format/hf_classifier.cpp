@@ -52,13 +52,18 @@ Status read_hf_classifier(const Members& config, HfValues& out) {
   std::string act(head.act);
   if (!head.act_key.empty()) act = TRY(config.text_or(head.act_key, head.act));
   out.set("classifier.activation", act, std::string(head.act_key));
-  // Scores are those of the first token, or where a key says so of the mean.
+  // Scores are those of the first token, or where a key says so of the mean or of each.
   if (!head.pooling_key.empty()) {
-    const std::string pooling = TRY(config.text_or(head.pooling_key, "cls"));
-    if (pooling != "cls" && pooling != "mean") {
-      return config.wrong(head.pooling_key, "is neither cls nor mean", Code::unsupported);
+    const std::vector<std::string_view> known = words_of(head.poolings);
+    const std::string pooling = TRY(config.text_or(head.pooling_key, known.front()));
+    if (!is_word_of(head.poolings, pooling)) {
+      return config.wrong(head.pooling_key, fmt::format("is none of: {}", head.poolings),
+                          Code::unsupported);
     }
     out.set("classifier.of_mean", pooling == "mean", config.path_of(head.pooling_key));
+    if (pooling == "late") {
+      out.set("classifier.of_each", true, config.path_of(head.pooling_key));
+    }
   }
   return read_labels(config, out);
 }

@@ -21,6 +21,7 @@
 //   layer_group_count                  integer: how many layers have weights of their own (ALBERT)
 //   classifier.activation              text: between the matrices of a classifier; it has one
 //   classifier.of_mean                 truth value: it scores the mean of all states
+//   classifier.of_each                 truth value: its scores are the mean of those of each state
 //   normalize_embeddings               truth value: vectors of texts are scaled to a length of 1
 //   conv_bias                          truth value: convolutions and their projections have biases
 //   expert_layers                      truth value of each layer: it has experts

@@ -207,6 +207,23 @@ TEST(HfEncoder, DecodersOfModernBertSeeHalfOfTheirWindow) {
   EXPECT_EQ(names.gguf_of("decoder.bias").gguf, "output.bias");
 }
 
+TEST(HfEncoder, EuroBertScoresEachState) {
+  Json json = small("eurobert");
+  json["architectures"] = Json::array({"EuroBertForSequenceClassification"});
+  const HfConfig usual = parse(json);
+  EXPECT_TRUE(value<bool>(usual, "classifier.of_each"));
+  EXPECT_FALSE(value<bool>(usual, "classifier.of_mean"));
+  EXPECT_EQ(value<std::string>(usual, "classifier.activation"), "gelu");
+  EXPECT_EQ(usual.classifier_tensor("dense.bias"), "cls.bias");
+  json["classifier_pooling"] = "mean";
+  EXPECT_TRUE(value<bool>(parse(json), "classifier.of_mean"));
+  EXPECT_FALSE(has(parse(json), "classifier.of_each"));
+  json["classifier_pooling"] = "bos";
+  EXPECT_FALSE(value<bool>(parse(json), "classifier.of_mean"));
+  json["classifier_pooling"] = "cls";
+  EXPECT_NE(refusal_of(json).find("classifier_pooling"), std::string::npos);
+}
+
 TEST(HfEncoder, AKeyMakesAnEncoderOfGemma3) {
   Json json = small("gemma3_text");
   EXPECT_EQ(parse(json).architecture, "gemma3");

@@ -93,9 +93,13 @@ void join_answers(Classifier& head) {
 // Only the last state of a decoder has seen the whole text.
 Pooling scored_state(const Model& model) {
   if (!model.h.bidirectional) return Pooling::last;
-  const MetaValue* const pooling = model.file->find("classifier.of_mean");
-  const bool* const of_mean = pooling == nullptr ? nullptr : std::get_if<bool>(pooling);
-  return of_mean != nullptr && *of_mean ? Pooling::mean : Pooling::cls;
+  const auto says = [&](std::string_view key) {
+    const MetaValue* const value = model.file->find(key);
+    const bool* const flag = value == nullptr ? nullptr : std::get_if<bool>(value);
+    return flag != nullptr && *flag;
+  };
+  if (says("classifier.of_each")) return Pooling::none;
+  return says("classifier.of_mean") ? Pooling::mean : Pooling::cls;
 }
 
 }  // namespace
@@ -170,16 +174,31 @@ Result<ClassifierInfo> classifier_info(const Model& model) {
   return fail(Code::unsupported, "the model has no classifier, so it scores no texts");
 }
 
-std::vector<float> class_scores(const Model& model, std::span<const float> state) {
-  const Classifier& head = *model.classifier;
+namespace {
+
+std::vector<double> scores_of_state(const Classifier& head, std::span<const float> state) {
   std::vector<double> x(state.begin(), state.end());
   if (!head.dense.empty()) {
     x = product(head.dense, head.dense_bias, x);
     for (double& v : x) v = activated(v, head.act);
   }
   if (!head.norm.empty()) normalise(x, head);
-  x = product(head.out, head.out_bias, x);
-  return {x.begin(), x.end()};
+  return product(head.out, head.out_bias, x);
+}
+
+}  // namespace
+
+std::vector<float> class_scores(const Model& model, std::span<const float> states) {
+  const auto width = static_cast<size_t>(model.h.n_embd);
+  const auto n = static_cast<double>(states.size() / width);
+  std::vector<double> sum;
+  for (size_t at = 0; at < states.size(); at += width) {
+    const std::vector<double> one = scores_of_state(*model.classifier, states.subspan(at, width));
+    sum.resize(one.size());
+    for (size_t i = 0; i < one.size(); ++i) sum[i] += one[i];
+  }
+  for (double& score : sum) score /= n;
+  return {sum.begin(), sum.end()};
 }
 
 }  // namespace ruv

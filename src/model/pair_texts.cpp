@@ -54,6 +54,12 @@ Status check_classifier(const Model& model) {
     return fail(Code::unsupported, "the model's classifier has {} labels; pairs are scored by one",
                 n_labels);
   }
+  // All states of many long texts would wait in memory for their scores.
+  if (model.classifier->info.pooling == Pooling::none) {
+    return fail(Code::unsupported,
+                "the model's classifier scores each state of a text; it is not asked for pairs, "
+                "but for one text by Engine::classify");
+  }
   return {};
 }
 

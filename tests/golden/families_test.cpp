@@ -20,8 +20,10 @@
 #include "format/model_file.h"
 #include "format/quantize.h"
 #include "ruv/classify.h"
+#include "ruv/engine.h"
 #include "ruv/logits.h"
 #include "ruv/model.h"
+#include "ruv/rank.h"
 #include "test_golden_files.h"
 
 namespace ruv {
@@ -50,6 +52,11 @@ Rows rows_of(const Model& model, const std::vector<Token>& ids, const Json& gold
       hidden ? compute_hidden(model, ids, options, add) : compute_logits(model, ids, options, add);
   EXPECT_TRUE(status.ok()) << status.message();
   if (!scores || rows.empty()) return rows;
+  if (classifier_info(model)->pooling == Pooling::none) {
+    std::vector<float> all;
+    for (const std::vector<float>& row : rows) all.insert(all.end(), row.begin(), row.end());
+    return {class_scores(model, all)};
+  }
   if (classifier_info(model)->pooling == Pooling::mean) {
     for (size_t c = 0; c < rows[0].size(); ++c) {
       double sum = 0;
@@ -183,6 +190,47 @@ TEST_P(SharedKeys, ChunksGiveTheSameBytes) {
 }
 INSTANTIATE_TEST_SUITE_P(Families, SharedKeys, testing::Values("gemma3n", "gemma4"),
                          [](const auto& test) { return std::string(test.param); });
+
+// Scores that are the mean of those of each state, by the engine's way.
+TEST(LateScores, TheEngineGivesTheReferences) {
+  const std::string path = RUV_SOURCE_DIR "/tests/golden/families/eurobert.json";
+  const Json goldens = *parse_json(*read_text_file(path), path);
+  const std::string folder = fmt::format("{}ruv_late_{}", testing::TempDir(), getpid());
+  int n_scored = 0, n_single = 0;
+  for (const Json& golden : goldens) {
+    const std::string pooling =
+        golden.at("config").value("classifier_pooling", Json("late")).get<std::string>();
+    if (!golden.contains("scores") || golden.contains("refused_by") || pooling != "late") continue;
+    // These positions change with the length of a text, or for an engine with that of its context.
+    const Json& config = golden.at("config");
+    if (config.dump().find("longrope") != std::string::npos) continue;
+    const size_t longest = config.value("max_position_embeddings", Json(8192)).get<size_t>();
+    fs::remove_all(folder);
+    write_folder(folder, golden);
+    EngineOptions options{.n_threads = 1, .max_batch_tokens = 160};
+    options.kv.type = KvType::f16;
+    auto model = load_model(folder, LoadOptions{});
+    ASSERT_TRUE(model) << model.error().message();
+    const auto engine = Engine::create(std::move(*model), options);
+    ASSERT_TRUE(engine) << engine.error().message();
+    const Status ranks = can_rank((*engine)->model());
+    EXPECT_EQ(ranks.code(), Code::unsupported);
+    n_single += classifier_info((*engine)->model())->n_labels == 1 &&
+                ranks.message().find("each state") != std::string::npos;
+    for (size_t i = 0; i < golden.at("lengths").size(); ++i) {
+      const auto length = golden.at("lengths")[i].get<size_t>();
+      if (length > longest) continue;
+      const auto scores = (*engine)->classify(prompt_of(golden, length), 0);
+      ASSERT_TRUE(scores) << scores.error().message();
+      EXPECT_LE(difference({*scores}, golden.at("answers")[i]),
+                golden.at("bounds").at("folder").get<double>());
+      ++n_scored;
+    }
+  }
+  EXPECT_GE(n_scored, 6);
+  EXPECT_GE(n_single, 1);
+  fs::remove_all(folder);
+}
 
 INSTANTIATE_TEST_SUITE_P(All, Families, testing::ValuesIn(golden_names()), [](const auto& info) {
   std::string name = info.param;

@@ -201,14 +201,23 @@ class Gte(Rotary):
 class EuroBert(Dense):
     name = model_type = "eurobert"
     hf_class, base_class = "EuroBertForMaskedLM", "EuroBertModel"
-    biases, goldens, divides = ("attention_bias", "mlp_bias"), 9, True
-    inert = {"classifier_pooling", "pretraining_tp"}
+    biases, goldens, divides = ("attention_bias", "mlp_bias"), 15, True
+    inert = {"pretraining_tp", "num_labels"}
 
     def settings(self, d):
         super().settings(d)
         d.config["pad_token_id"] = d.pick(0, 3, 7)
-        if d.chance(0.2):
-            d.config["classifier_pooling"] = "mean"
+
+    def draw(self, key):
+        case = super().draw(key)
+        d = Draw(f"{key}/scores")
+        if d.chance(0.5):
+            score(case, d, "EuroBertForSequenceClassification")
+            if d.chance(0.7):
+                case["config"]["classifier_pooling"] = d.pick("late", "bos", "mean")
+            if d.chance(0.04):
+                case["config"]["classifier_pooling"] = "cls"
+        return case
 
 
 class ModernBert(Older):
