@@ -26,6 +26,24 @@ struct GenerateParams {
   double top_p = 0.95;
   // Drop tokens less likely than this share of the likeliest token's probability; 0 keeps all.
   double min_p = 0.05;
+  // Keep the tokens whose information is nearest to that of the whole distribution, until their
+  // probabilities add up to this sum (locally typical sampling); 1 keeps all. After top_k and
+  // before top_p.
+  double typical_p = 1.0;
+  // Keep the tokens whose logits are at most this many standard deviations of all logits below the
+  // likeliest one's; 0 or less keeps all. Before top_k.
+  double top_n_sigma = 0.0;
+  // With this probability, drawn for each token, drop all tokens that reach xtc_threshold but the
+  // least likely of them (XTC, exclude top choices); 0 never does, and neither does a threshold
+  // above 0.5. After all other cuts.
+  double xtc_probability = 0.0;
+  double xtc_threshold = 0.1;
+  // Above 0, the temperature of a token lies up to this much below `temperature` where the cuts
+  // leave a certain choice and up to this much above where all that they leave are equally likely:
+  // the share of the largest possible entropy, to the power of dynatemp_exponent, says where. It
+  // then comes after the cuts, which are made at temperature 1.
+  double dynatemp_range = 0.0;
+  double dynatemp_exponent = 1.0;
   // Divides positive and multiplies negative logits of tokens seen in the last
   // `repetition_window` tokens of prompt and answer (Keskar et al., 2019); 1 changes nothing.
   double repetition_penalty = 1.0;

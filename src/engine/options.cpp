@@ -85,6 +85,21 @@ constexpr std::array kRows = {
     sampling(integer<&P::top_k>("top_k", 0, "keep the k likeliest tokens; 0: all")),
     sampling(number<&P::top_p>("top_p", 0, 1, "keep the likeliest tokens up to this probability")),
     sampling(number<&P::min_p>("min_p", 0, 1, "drop tokens below this share of the likeliest")),
+    sampling(number<&P::typical_p>("typical_p", 0, 1,
+                                   "keep the most typical tokens up to this probability")),
+    sampling(number<&P::top_n_sigma>(
+        "top_n_sigma", -1, 100,
+        "drop logits this many standard deviations below the largest; 0 or less: none")),
+    sampling(number<&P::xtc_probability>(
+        "xtc_probability", 0, 1,
+        "how often tokens that reach xtc_threshold are dropped but for the least likely")),
+    sampling(number<&P::xtc_threshold>("xtc_threshold", 0, 1,
+                                       "see xtc_probability; above 0.5 nothing is dropped")),
+    sampling(number<&P::dynatemp_range>(
+        "dynatemp_range", 0, 100,
+        "the temperature varies by this much with the entropy of what the cuts leave; 0: not")),
+    sampling(number<&P::dynatemp_exponent>("dynatemp_exponent", 0, 100,
+                                           "how it varies; 1: as the entropy does")),
     sampling(number<&P::repetition_penalty>("repetition_penalty", 0.01, 100,
                                             "divides the logits of recent tokens; 1: none")),
     sampling(integer<&P::repetition_window>("repetition_window", 0,

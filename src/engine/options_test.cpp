@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace ruv {
@@ -11,8 +12,9 @@ namespace {
 const OptionRow& row_of(const char* name) { return *find_generate_option(name); }
 
 TEST(Options, ReadWhatTheyWrote) {
-  const OptionValue values[] = {true, int64_t{1}, 1.0, std::vector<std::string>{"a", "b"}};
   for (const OptionRow& row : generate_options()) {
+    const OptionValue values[] = {true, int64_t{1}, std::min(1.0, row.max),
+                                  std::vector<std::string>{"a", "b"}};
     for (size_t kind = 0; kind < std::size(values); ++kind) {
       GenerateParams params;
       const bool fits = kind == static_cast<size_t>(row.kind);

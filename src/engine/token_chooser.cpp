@@ -35,7 +35,7 @@ void TokenChooser::begin_step(std::span<const Token> draft) {
   draft_.assign(draft.begin(), draft.end());
   rows_.resize(1 + draft.size());
   Rng ahead = rng_;
-  for (Row& row : rows_) row = {sampler_.draws() ? ahead.uniform() : 0, std::nullopt};
+  for (Row& row : rows_) row = {sampler_.take_numbers(ahead), std::nullopt};
 }
 
 void TokenChooser::build_masks() {
@@ -65,7 +65,7 @@ void TokenChooser::choose(int64_t row, std::span<float> logits, const SampleHist
   std::vector<float> own;  // log-probabilities are of the logits before the sampler changes them
   if (n_logprobs_ >= 0) own.assign(logits.begin(), logits.end());
   if (static_cast<size_t>(row) < n_masks_) masks_[static_cast<size_t>(row)].apply(logits);
-  const Token id = sampler_.sample(logits, history, row_of(row).uniform, scratch);
+  const Token id = sampler_.sample(logits, history, row_of(row).numbers, scratch);
   std::optional<Event::Logprobs> logprobs;
   if (n_logprobs_ >= 0) logprobs = log_probabilities(own, id, n_logprobs_);
   row_of(row).choice = {id, std::move(logprobs)};
@@ -74,7 +74,7 @@ void TokenChooser::choose(int64_t row, std::span<float> logits, const SampleHist
 // Constraint and random numbers advance with the tokens that are taken.
 TokenChooser::Choice TokenChooser::take() {
   Choice choice = *std::exchange(rows_[next_++].choice, std::nullopt);
-  if (sampler_.draws()) rng_.next();
+  (void)sampler_.take_numbers(rng_);
   if (is_constrained()) constraint_->accept(choice.id);
   return choice;
 }

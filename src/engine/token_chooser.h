@@ -68,7 +68,7 @@ class TokenChooser {
 
  private:
   struct Row {
-    double uniform;  // its random number
+    SampleNumbers numbers;
     std::optional<Choice> choice;
   };
   Row& row_of(int64_t row) { return rows_[static_cast<size_t>(row)]; }

@@ -22,7 +22,7 @@ constexpr std::array kKeys{
     GenerationKey{"top_p", "general.sampling.top_p", -1},
     GenerationKey{"min_p", "general.sampling.min_p", -1},
     GenerationKey{"repetition_penalty", "general.sampling.penalty_repeat", -1},
-    GenerationKey{"typical_p", nullptr, 1},
+    GenerationKey{"typical_p", "general.sampling.typical_p", -1},
     GenerationKey{"epsilon_cutoff", nullptr, 0},
     GenerationKey{"eta_cutoff", nullptr, 0},
     GenerationKey{"num_beams", nullptr, 1},

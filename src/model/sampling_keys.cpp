@@ -22,7 +22,9 @@ constexpr std::array kKeys{
     SamplingKey{"min_p", "min_p", 0, 1},
     SamplingKey{"penalty_repeat", "repetition_penalty", 0.01, 100},
     SamplingKey{"penalty_last_n", "repetition_window", 0, kWholeWindow},
-    SamplingKey{.key = "xtc_probability", .option = nullptr},
+    SamplingKey{"typical_p", "typical_p", 0, 1},
+    SamplingKey{"xtc_probability", "xtc_probability", 0, 1},
+    SamplingKey{"xtc_threshold", "xtc_threshold", 0, 1},
     SamplingKey{.key = "mirostat", .option = nullptr},
 };
 

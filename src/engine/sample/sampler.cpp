@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -64,6 +65,21 @@ Token draw_of_all(double total, Token likeliest, double uniform, const SampleScr
   return last;
 }
 
+// In the order of the tokens.
+Token draw_of_kept_tokens(std::span<const WeighedToken> tokens, double uniform) {
+  double total = 0;
+  for (const WeighedToken& token : tokens) total += token.weight;
+  double at = uniform * total;
+  Token last = tokens.front().id;  // where rounding leaves something over
+  for (const WeighedToken& token : tokens) {
+    if (token.weight == 0) continue;
+    last = token.id;
+    at -= token.weight;
+    if (at < 0) break;
+  }
+  return last;
+}
+
 }  // namespace
 
 // The largest of a block first, in lanes that compilers turn into vectors, then its place: several
@@ -96,16 +112,25 @@ Token argmax(std::span<const float> logits) {
 }
 
 bool Sampler::takes_likeliest() const {
-  return params_.temperature <= 0 && params_.logit_bias.empty() &&
-         params_.repetition_penalty == 1.0 && params_.presence_penalty == 0 &&
-         params_.frequency_penalty == 0;
+  return !draws() && params_.logit_bias.empty() && params_.repetition_penalty == 1.0 &&
+         params_.presence_penalty == 0 && params_.frequency_penalty == 0;
 }
 
-Token Sampler::sample(std::span<float> logits, const SampleHistory& history, double uniform,
-                      SampleScratch& scratch) const {
+SampleNumbers Sampler::take_numbers(Rng& rng) const {
+  SampleNumbers numbers;
+  if (draws()) numbers.place = rng.uniform();
+  if (draws() && cuts_.tosses()) numbers.coin = rng.uniform();
+  return numbers;
+}
+
+Token Sampler::sample(std::span<float> logits, const SampleHistory& history,
+                      const SampleNumbers& numbers, SampleScratch& scratch) const {
   for (const auto& [id, bias] : params_.logit_bias) logits[static_cast<size_t>(id)] += bias;
   penalize(logits, history, scratch);
   if (!draws()) return argmax(logits);
+  if (params_.top_n_sigma > 0) cut_below_sigma(logits);
+  if (cuts_.are_needed()) return draw_after_cuts(logits, numbers, scratch);
+  const double uniform = numbers.place;
   if (params_.top_k > 0) {
     keep_top_k(logits, scratch);
     return draw_of_kept(weigh_kept(scratch), uniform, scratch);
@@ -145,6 +170,30 @@ void Sampler::penalize(std::span<float> logits, const SampleHistory& history,
   }
 }
 
+// Top-n-sigma (Tang et al., 2024): logits lie around a mean, and what is meant lies far above it.
+// A temperature would scale the bound as it scales the logits, so its place does not matter.
+void Sampler::cut_below_sigma(std::span<float> logits) const {
+  constexpr float kImpossible = -std::numeric_limits<float>::infinity();
+  double sum = 0;
+  double n = 0;
+  for (const float x : logits) {
+    if (x == kImpossible) continue;
+    sum += double{x};
+    ++n;
+  }
+  if (n == 0) return;
+  const double mean = sum / n;
+  double squares = 0;
+  for (const float x : logits) {
+    if (x != kImpossible) squares += (double{x} - mean) * (double{x} - mean);
+  }
+  const double max = logits[static_cast<size_t>(argmax(logits))];
+  const double least = max - params_.top_n_sigma * std::sqrt(squares / n);
+  for (float& x : logits) {
+    if (double{x} < least) x = kImpossible;
+  }
+}
+
 // Once k candidates are known, few later logits exceed the least of them: whole blocks are skipped,
 // and little is left to sort. For 150,000 logits and k = 40 this takes a fortieth of the time.
 void Sampler::keep_top_k(std::span<const float> logits, SampleScratch& to) const {
@@ -177,6 +226,24 @@ void Sampler::keep_top_k(std::span<const float> logits, SampleScratch& to) const
   }
   cut();
   std::sort(candidates.begin(), candidates.end(), is_likelier);
+}
+
+Token Sampler::draw_after_cuts(std::span<const float> logits, const SampleNumbers& numbers,
+                               SampleScratch& scratch) const {
+  std::vector<WeighedToken>& kept = scratch.kept;
+  kept.clear();
+  const auto add = [&](float logit, Token id) {
+    if (logit > -std::numeric_limits<float>::infinity()) kept.push_back({0, logit, id});
+  };
+  if (params_.top_k > 0) {
+    keep_top_k(logits, scratch);
+    for (const SampleScratch::Candidate& c : scratch.candidates) add(c.logit, c.id);
+  } else {
+    for (size_t i = 0; i < logits.size(); ++i) add(logits[i], static_cast<Token>(i));
+  }
+  if (kept.empty()) return argmax(logits);
+  cuts_.apply(kept, numbers.coin);
+  return draw_of_kept_tokens(kept, numbers.place);
 }
 
 // exp((logit - max) / temperature) of all tokens; returns their sum. With std::exp in doubles and

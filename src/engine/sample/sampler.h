@@ -1,16 +1,19 @@
 // Sampler: turns logits into one token. The steps, in order: logit bias; repetition, presence and
-// frequency penalties; then the likeliest token if the temperature is 0, otherwise temperature,
-// top-k, top-p, min-p and one random draw. Deterministic: equal logits, history and random number
-// give equal tokens.
+// frequency penalties; then the likeliest token if the temperature is 0, otherwise top-n-sigma,
+// temperature, top-k, typical-p, top-p, min-p, XTC and one random draw. A dynamic temperature comes
+// after the cuts instead. Deterministic: equal logits, history and random numbers give equal
+// tokens.
 //
 // A sampler only holds parameters, so several rows of one sequence may be sampled at once, each
-// with the random number of its place and the memory of its thread. Without top-k the whole
+// with the random numbers of its place and the memory of its thread. Without top-k the whole
 // vocabulary is weighed but not sorted; with it, blocks without a candidate are skipped.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "base/rng.h"
+#include "engine/sample/token_cuts.h"
 #include "ruv/engine.h"
 
 namespace ruv {
@@ -23,8 +26,14 @@ struct SampleHistory {
   int64_t n_generated = 0;
 };
 
-// Working memory of one thread: up to 20 bytes for each token of the vocabulary, allocated by the
-// first draw that needs them.
+// The random numbers of one choice, in [0, 1).
+struct SampleNumbers {
+  double place = 0;  // where in the distribution the token lies
+  double coin = 0;   // whether XTC excludes
+};
+
+// Working memory of one thread: up to 20 bytes for each token of the vocabulary, 16 more where
+// TokenCuts are needed, allocated by the first draw that needs them.
 struct SampleScratch {
   struct Candidate {
     float logit;
@@ -34,32 +43,38 @@ struct SampleScratch {
   std::vector<double> weights;        // of the candidates; the likeliest one's is 1
   std::vector<float> all_weights;     // of all tokens, without top_k
   std::vector<double> block_sums;     // of kArgmaxBlock of them
+  std::vector<WeighedToken> kept;     // by TokenCuts
   std::vector<Token> seen;
 };
 
 class Sampler {
  public:
   // Copies what it needs. Requires: params passed check_params.
-  explicit Sampler(const GenerateParams& params) : params_(params) {}
+  explicit Sampler(const GenerateParams& params) : params_(params), cuts_(params) {}
 
-  // Chooses among `logits` (n_vocab), which it changes. `uniform`: a random number in [0, 1), used
-  // if draws().
-  Token sample(std::span<float> logits, const SampleHistory& history, double uniform,
+  // Chooses among `logits` (n_vocab), which it changes. `numbers`: what take_numbers() gave.
+  Token sample(std::span<float> logits, const SampleHistory& history, const SampleNumbers& numbers,
                SampleScratch& scratch) const;
   // Whether sample() would return the argmax of unchanged logits.
   bool takes_likeliest() const;
-  // Whether a choice takes a random number.
-  bool draws() const { return params_.temperature > 0; }
+  // The random numbers that one choice takes; none where it is not random.
+  SampleNumbers take_numbers(Rng& rng) const;
 
  private:
+  // Whether a choice is random.
+  bool draws() const { return params_.temperature > 0 || params_.dynatemp_range > 0; }
   void penalize(std::span<float> logits, const SampleHistory& history, SampleScratch& to) const;
+  void cut_below_sigma(std::span<float> logits) const;
   void keep_top_k(std::span<const float> logits, SampleScratch& to) const;
+  Token draw_after_cuts(std::span<const float> logits, const SampleNumbers& numbers,
+                        SampleScratch& scratch) const;
   double weigh_all(std::span<const float> logits, float max, SampleScratch& to) const;
   void keep_heaviest(std::span<const float> logits, double total, SampleScratch& to) const;
   double weigh_kept(SampleScratch& to) const;
   Token draw_of_kept(double total, double uniform, const SampleScratch& from) const;
 
   GenerateParams params_;
+  TokenCuts cuts_;
 };
 
 // Logits per block of argmax.

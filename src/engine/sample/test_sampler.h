@@ -12,9 +12,11 @@ class SequentialSampler {
 
   // `history`: prompt and answer so far; its last n_generated tokens are the answer.
   Token sample(std::span<float> logits, std::span<const Token> history, int64_t n_generated) {
-    const double uniform = sampler_.draws() ? rng_.uniform() : 0;
-    return sampler_.sample(logits, {history, {}, n_generated}, uniform, scratch_);
+    return sampler_.sample(logits, {history, {}, n_generated}, sampler_.take_numbers(rng_),
+                           scratch_);
   }
+  // What the last choice was made in.
+  const SampleScratch& scratch() const { return scratch_; }
 
  private:
   Sampler sampler_;

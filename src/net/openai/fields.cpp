@@ -83,13 +83,7 @@ constexpr std::array kSharedFields{
 // What other servers take: llama.cpp's, vLLM's and SGLang's.
 constexpr std::array kForeignFields{
     FieldRow{"min_tokens", kUnsupported, "", "[0]"},
-    FieldRow{"typical_p", kUnsupported, "", "[1]"},
     FieldRow{"tfs_z", kUnsupported, "", "[1]"},
-    FieldRow{"top_n_sigma", kUnsupported, "", "[-1, 0]"},
-    FieldRow{"dynatemp_range", kUnsupported, "", "[0]"},
-    FieldRow{"dynatemp_exponent", kUnsupported, "", "[1]"},
-    FieldRow{"xtc_probability", kUnsupported, "", "[0]"},
-    FieldRow{"xtc_threshold", kUnsupported, "", "[0.1]"},
     FieldRow{"mirostat", kUnsupported, "", "[0]"},
     FieldRow{"mirostat_tau", kUnsupported, "", "[5]"},
     FieldRow{"mirostat_eta", kUnsupported, "", "[0.1]"},

@@ -104,11 +104,14 @@ TEST(Fields, EveryOptionOfTheTableIsAField) {
     body["messages"].push_back({{"role", "assistant"}, {"content", "Hel"}});
     body["continue_final_message"] = true;
     using Kind = OptionRow::Kind;
-    const OptionValue values[] = {true, int64_t{1}, 1.0, std::vector<std::string>{"x"}};
+    const double number = std::min(1.0, row.max);
+    const OptionValue values[] = {true, int64_t{1}, number, std::vector<std::string>{"x"}};
     if (row.kind == Kind::flag) {
       body[row.name] = true;
     } else if (row.kind == Kind::texts) {
       body[row.name] = "x";
+    } else if (row.kind == Kind::number) {
+      body[row.name] = number;
     } else {
       body[row.name] = 1;
     }

@@ -87,6 +87,12 @@ Json asked(const Request& request) {
   note("top_k", p.top_k, usual.top_k);
   note("top_p", p.top_p, usual.top_p);
   note("min_p", p.min_p, usual.min_p);
+  note("typical_p", p.typical_p, usual.typical_p);
+  note("top_n_sigma", p.top_n_sigma, usual.top_n_sigma);
+  note("xtc_probability", p.xtc_probability, usual.xtc_probability);
+  note("xtc_threshold", p.xtc_threshold, usual.xtc_threshold);
+  note("dynatemp_range", p.dynatemp_range, usual.dynatemp_range);
+  note("dynatemp_exponent", p.dynatemp_exponent, usual.dynatemp_exponent);
   note("repetition_penalty", p.repetition_penalty, usual.repetition_penalty);
   note("repetition_window", p.repetition_window, usual.repetition_window);
   note("presence_penalty", p.presence_penalty, usual.presence_penalty);
