@@ -246,6 +246,12 @@ void CommandLine::generation(GenerateParams& params, std::string_view without) {
       },
       "The answer ends at this id; may be repeated", "ID");
   parser_->repeated(
+      "--allowed-token",
+      [&params](const std::string& text) {
+        params.allowed_token_ids.push_back(token_of("--allowed-token", text));
+      },
+      "Only this id and others so given may come; may be repeated", "ID");
+  parser_->repeated(
       "--logit-bias",
       [&params](const std::string& text) {
         params.logit_bias.push_back(bias_of("--logit-bias", text));

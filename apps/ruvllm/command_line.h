@@ -41,7 +41,8 @@ class CommandLine {
   // --kv f16, int8, …; another word is a wrong call. Nothing: what suits the model.
   void kv(std::optional<KvType>& type);
   void kv(KvType& type);
-  // Every row of generate_options() but the one named `without`, --stop-token and --logit-bias.
+  // Every row of generate_options() but the one named `without`, --stop-token, --allowed-token and
+  // --logit-bias.
   void generation(GenerateParams& params, std::string_view without = {});
   // Those of the rows that say how a token is drawn.
   void sampling(GenerateParams& params);

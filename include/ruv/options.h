@@ -23,7 +23,7 @@ struct OptionRow {
     flag,     // bool
     integer,  // int64_t, from `least` to `most`
     number,   // double, from `min` to `max`
-    texts,    // at most `most` texts, none empty
+    texts,    // at most `most` texts, none empty, none longer than `most_bytes`
   } kind;
   const char* doc;
   OptionValue (*get)(const GenerateParams&);
@@ -33,6 +33,7 @@ struct OptionRow {
   double max = 0;
   int64_t least = 0;
   int64_t most = 0;
+  int64_t most_bytes = 0;    // 0: any number
   bool is_sampling = false;  // it says how a token is drawn
 };
 

@@ -52,6 +52,15 @@ struct GenerateParams {
   // occurrence.
   double presence_penalty = 0.0;
   double frequency_penalty = 0.0;
+  // Only these tokens may come, and the ends of an answer only where they are among them; empty:
+  // all may.
+  std::vector<Token> allowed_token_ids = {};
+  // The answer does not contain one of these texts as the tokens that it encodes to alone or after
+  // a space. Other tokens may spell it.
+  std::vector<std::string> bad_words = {};
+  // No end of the answer before this many tokens: neither the model's own end tokens nor
+  // stop_tokens may come, and stop texts within them end nothing.
+  int64_t min_tokens = 0;
   // Added to the logits of single tokens before anything else.
   std::vector<std::pair<Token, float>> logit_bias = {};
   // Equal seed, prompt and params give equal bytes. Unset: drawn for each request and reported.

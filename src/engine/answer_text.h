@@ -27,6 +27,8 @@ class AnswerText {
   // How many of the tokens that come next the prompt had whole.
   int64_t n_healed(std::span<const Token> next) const;
 
+  // Whether stop strings that end in what comes next end the answer.
+  void watch(bool on) { stop_text_.watch(on); }
   // Adds a token; returns the text that is now certain to belong to the answer.
   std::string push(Token id);
   // A stop string has come; nothing more belongs to the answer.

@@ -91,6 +91,9 @@ Status BatchEngine::check(const Request& request) const {
   if (request.params.repair && request.form == nullptr) {
     return fail(Code::invalid, "repair: the request asks for no form that could be completed");
   }
+  if (!request.params.bad_words.empty() && model_->tokenizer == nullptr) {
+    return fail(Code::unsupported, "bad_words: the model's file has no tokenizer to encode them");
+  }
   if (request.reasoning) TRY(check_reasoning(*request.reasoning));
   TRY(check_scores(request));
   return check_params(request.params, model_->n_usable_tokens());

@@ -150,6 +150,58 @@ TEST_F(EngineTest, EndsWhereAsked) {
   EXPECT_EQ(ask(on).ids.size(), 40U);
 }
 
+// "The capital of France is Paris." and an end token, unless these limits say otherwise.
+TEST_F(EngineTest, AnswersHaveTheTokensThatTheyMay) {
+  const std::vector<Token> ids = ask(greedy(50)).ids;
+  const auto n = static_cast<int64_t>(ids.size());
+  GenerateParams longer = greedy(50);
+  longer.min_tokens = n;
+  EXPECT_EQ(ask(longer).ids, ids);
+  longer.min_tokens = n + 1;
+  EXPECT_GT(ask(longer).ids.size(), ids.size());
+  longer.max_tokens = n + 1;
+  EXPECT_EQ(ask(longer).finish, FinishReason::length);
+  // Tokens that are asked to end it, and texts, do so after them only.
+  GenerateParams token = greedy(4);
+  token.stop_tokens = {ids[2]};
+  token.min_tokens = 2;
+  EXPECT_EQ(ask(token).ids, std::vector<Token>(ids.begin(), ids.begin() + 2));
+  token.min_tokens = 3;
+  ASSERT_GE(ask(token).ids.size(), 3U);
+  EXPECT_NE(ask(token).ids[2], ids[2]);
+  GenerateParams text = greedy(50);
+  text.stop = {" capital", "is"};
+  EXPECT_EQ(ask(text).text, "The");
+  text.min_tokens = 2;
+  EXPECT_EQ(ask(text).text, "The capital of France ");
+
+  GenerateParams without = greedy(50);
+  without.bad_words = {"capital"};
+  EXPECT_EQ(ask(without).text.find("capital"), std::string::npos);
+  EXPECT_NE(ask(without).text, "");
+
+  GenerateParams only = greedy(5);
+  only.allowed_token_ids = {ids[0], ids[3]};
+  for (const Token id : ask(only).ids) EXPECT_TRUE(id == ids[0] || id == ids[3]);
+  EXPECT_EQ(ask(only).finish, FinishReason::length);
+  only.allowed_token_ids = only.stop_tokens = {ids[0]};
+  EXPECT_EQ(ask(only).ids.size(), 0U);
+  only.min_tokens = 1;
+  const auto none = generate(*engine_, question("What is the capital of France?"), only);
+  ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().code(), Code::invalid);
+}
+
+TEST_F(EngineTest, BadWordsNeedATokenizer) {
+  const auto bare = load_model(RUV_SOURCE_DIR "/tests/golden/models/llama2/model.gguf").value();
+  const auto engine = Engine::create(bare, {.n_ctx = 32, .max_sequences = 1}).value();
+  Request request = {.prompt = {1, 2, 3}};
+  request.params.bad_words = {"a"};
+  const auto refused = engine->submit(std::move(request));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Code::unsupported);
+}
+
 TEST_F(EngineTest, AFullContextEndsTheAnswerWithLength) {
   GenerateParams on = greedy(-1);
   on.ignore_eos = true;

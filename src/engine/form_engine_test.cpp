@@ -180,6 +180,25 @@ TEST_F(EngineForm, APatternHoldsTheWholeAnswer) {
   EXPECT_TRUE(got.text.ends_with(".")) << got.text;
 }
 
+TEST_F(EngineForm, LimitsOfTokensHoldBesideTheForm) {
+  const AnswerForm letters = {.kind = AnswerForm::Kind::regex, .text = "[a-z ]{1,200}"};
+  Request asked = request(letters, "Once upon a time", 1.0, 3);
+  asked.params.min_tokens = 12;
+  EXPECT_GE(answer(std::move(asked)).timings.n_generated_tokens, 12);
+  // The form ends the answer before that, or leaves nothing that is allowed.
+  const AnswerForm short_one = {.kind = AnswerForm::Kind::regex, .text = "(yes|no)"};
+  asked = request(short_one, "Is it so? ", 0, 3);
+  asked.params.min_tokens = 12;
+  const auto too_short = engine_->stream(std::move(asked)).value().collect();
+  ASSERT_FALSE(too_short.has_value());
+  EXPECT_EQ(too_short.error().code(), Code::invalid);
+  asked = request(short_one, "Is it so? ", 0, 3);
+  asked.params.allowed_token_ids = tokenize(*model_, "maybe").value();
+  const auto none = engine_->stream(std::move(asked)).value().collect();
+  ASSERT_FALSE(none.has_value());
+  EXPECT_NE(none.error().message().find("allowed_token_ids"), std::string::npos);
+}
+
 TEST_F(EngineForm, AnAnswerThatIsCutOffSaysSo) {
   Request asked = request(kPerson, "A person as JSON: ", 0, 1);
   asked.params.max_tokens = 4;

@@ -14,6 +14,8 @@ namespace {
 
 constexpr int64_t kMaxCount = int64_t{1} << 53;  // exact in every JSON reader
 constexpr int64_t kMaxStops = 16;
+constexpr int64_t kMaxBadWords = 256;
+constexpr int64_t kMaxBadWordBytes = 256;
 constexpr int64_t kMaxLogprobs = 20;
 using Kind = OptionRow::Kind;
 
@@ -81,6 +83,8 @@ using P = GenerateParams;
 constexpr std::array kRows = {
     integer<&P::max_tokens>("max_tokens", -1,
                             "tokens to generate at most; -1: until the context is full"),
+    integer<&P::min_tokens>("min_tokens", 0,
+                            "the answer does not end before this many tokens; 0: as it likes"),
     sampling(number<&P::temperature>("temperature", 0, 100, "0 picks the likeliest token")),
     sampling(integer<&P::top_k>("top_k", 0, "keep the k likeliest tokens; 0: all")),
     sampling(number<&P::top_p>("top_p", 0, 1, "keep the likeliest tokens up to this probability")),
@@ -120,6 +124,13 @@ constexpr std::array kRows = {
               .get = ParamField<&P::stop>::get,
               .set = ParamField<&P::stop>::set,
               .most = kMaxStops},
+    OptionRow{.name = "bad_words",
+              .kind = Kind::texts,
+              .doc = "the answer does not contain this text in its usual tokens; may be repeated",
+              .get = ParamField<&P::bad_words>::get,
+              .set = ParamField<&P::bad_words>::set,
+              .most = kMaxBadWords,
+              .most_bytes = kMaxBadWordBytes},
     flag<&P::include_stop>("include_stop", "the stop text is part of the answer, at its end"),
     OptionRow{.name = "logprobs",
               .kind = Kind::integer,
@@ -145,7 +156,11 @@ Status check_texts(const OptionRow& row, const std::vector<std::string>& texts) 
   }
   for (const std::string& text : texts) {
     if (text.empty()) {
-      return fail(Code::invalid, "{}: an empty text stops nothing; leave it out", row.name);
+      return fail(Code::invalid, "{}: an empty text says nothing; leave it out", row.name);
+    }
+    if (row.most_bytes > 0 && std::ssize(text) > row.most_bytes) {
+      return fail(Code::invalid, "{}: a text of {} bytes, at most {} are allowed", row.name,
+                  text.size(), row.most_bytes);
     }
   }
   return {};
@@ -169,7 +184,7 @@ Status check_value(const OptionRow& row, const OptionValue& value) {
   return fail(Code::invalid, "{}: a value of another type", row.name);
 }
 
-// Ids in stop_tokens and logit_bias must be in the vocabulary.
+// Ids in stop_tokens, allowed_token_ids and logit_bias must be in the vocabulary.
 Status check_ids(const GenerateParams& params, int64_t n_vocab) {
   for (const auto& [id, bias] : params.logit_bias) {
     TRY(check_tokens({&id, 1}, n_vocab, "logit_bias"));
@@ -178,6 +193,7 @@ Status check_ids(const GenerateParams& params, int64_t n_vocab) {
                   id);
     }
   }
+  TRY(check_tokens(params.allowed_token_ids, n_vocab, "allowed_token_ids"));
   return check_tokens(params.stop_tokens, n_vocab, "stop_tokens");
 }
 
@@ -232,6 +248,10 @@ Status check_params(const GenerateParams& params, int64_t n_vocab) {
     if (!std::holds_alternative<std::monostate>(value)) TRY(check_value(row, value));
   }
   TRY(check_prompt_logprobs(params));
+  if (params.max_tokens >= 0 && params.min_tokens > params.max_tokens) {
+    return fail(Code::invalid, "min_tokens: {} is more than max_tokens, {}", params.min_tokens,
+                params.max_tokens);
+  }
   return check_ids(params, n_vocab);
 }
 

@@ -57,10 +57,21 @@ TEST(Options, AreCheckedInParamsToo) {
   EXPECT_NE(refusal({.temperature = std::nan("")}), "");
   EXPECT_EQ(refusal({.stop = std::vector<std::string>(17, "x")}),
             "stop: 17 texts, at most 16 are allowed");
-  EXPECT_EQ(refusal({.stop = {""}}), "stop: an empty text stops nothing; leave it out");
+  EXPECT_EQ(refusal({.stop = {""}}), "stop: an empty text says nothing; leave it out");
   EXPECT_EQ(refusal({.n_logprobs = 21}), "logprobs: 21 is out of range [0, 20]");
   EXPECT_EQ(refusal({.stop_tokens = {10}}),
             "stop_tokens: token id 10 is not in the vocabulary of 10");
+  EXPECT_EQ(refusal({.allowed_token_ids = {3, 10}}),
+            "allowed_token_ids: token id 10 is not in the vocabulary of 10");
+  EXPECT_EQ(refusal({.max_tokens = 3, .min_tokens = 3}), "");
+  EXPECT_EQ(refusal({.max_tokens = 3, .min_tokens = 4}),
+            "min_tokens: 4 is more than max_tokens, 3");
+  EXPECT_EQ(refusal({.min_tokens = 4}), "");
+  EXPECT_EQ(refusal({.bad_words = {std::string(256, 'x')}}), "");
+  EXPECT_EQ(refusal({.bad_words = {std::string(257, 'x')}}),
+            "bad_words: a text of 257 bytes, at most 256 are allowed");
+  EXPECT_EQ(refusal({.bad_words = std::vector<std::string>(257, "x")}),
+            "bad_words: 257 texts, at most 256 are allowed");
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       answer_begin_(std::ssize(tokens_)),
       pages_(pool),
       seed_(params_.seed ? *params_.seed : draw_seed()),
-      chooser_(params_, seed_, model.n_usable_tokens()),
+      chooser_(params_, seed_, model.n_usable_tokens(), model.tokenizer.get()),
       text_(model.tokenizer.get(), answered(), StopText(params_.stop, params_.include_stop),
             params_.shown_tokens),
       times_(now_ns) {}
@@ -263,8 +263,16 @@ void Sequence::tell(Event event, Token id, int64_t now_ns) {
   tokens_.push_back(id);
   event.ids.push_back(id);
   event.n_healed_bytes = static_cast<int64_t>(text_.n_healed_bytes(id));
+  text_.watch(n_generated() > params_.min_tokens);
   event.text = text_.push(id);
   FinishReason reason = FinishReason::none;
+  if (chooser_.is_complete() && n_generated() < params_.min_tokens) {
+    emit(std::move(event), reason, now_ns);
+    const std::string why = fmt::format(
+        "min_tokens: the answer's form is complete after {} tokens, and {} are asked for",
+        n_generated(), params_.min_tokens);
+    return finish(FinishReason::error, Status(Code::invalid, why), now_ns);
+  }
   if (text_.stopped() || chooser_.is_complete()) {
     reason = FinishReason::stop;
     event.stop_text = text_.stop_found();

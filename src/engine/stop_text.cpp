@@ -19,6 +19,7 @@ size_t overlap(std::string_view text, std::string_view stop) {
 std::string StopText::push(std::string_view text) {
   if (stopped_) return {};
   held_ += text;
+  if (!is_watching_) n_passed_ = held_.size();
   // The stop that is complete first wins, as if the text came letter by letter; of two that end
   // together, the longer.
   size_t begin = std::string::npos;
@@ -26,7 +27,8 @@ std::string StopText::push(std::string_view text) {
   size_t keep = 0;
   for (const std::string& stop : stops_) {
     keep = std::max(keep, overlap(held_, stop));
-    const size_t at = held_.find(stop);
+    const size_t first = n_passed_ < stop.size() ? 0 : n_passed_ - stop.size() + 1;
+    const size_t at = held_.find(stop, first);
     if (at == std::string::npos) continue;
     if (at + stop.size() < end || (at + stop.size() == end && at < begin)) {
       begin = at;
@@ -42,6 +44,7 @@ std::string StopText::push(std::string_view text) {
   }
   std::string certain = held_.substr(0, held_.size() - keep);
   held_.erase(0, certain.size());
+  n_passed_ -= std::min(n_passed_, certain.size());
   return certain;
 }
 

@@ -15,6 +15,8 @@ class StopText {
   explicit StopText(std::vector<std::string> stops, bool include = false)
       : stops_(std::move(stops)), include_(include) {}
 
+  // Whether a stop string that ends in text that is added from now on counts.
+  void watch(bool on) { is_watching_ = on; }
   // Adds text and returns what now certainly belongs to the answer. Returns nothing after a stop
   // string.
   std::string push(std::string_view text);
@@ -27,7 +29,9 @@ class StopText {
  private:
   std::vector<std::string> stops_;
   bool include_;
+  bool is_watching_ = true;
   std::string held_;
+  size_t n_passed_ = 0;  // of held_: stop strings that end here have not counted
   std::string found_;
   bool stopped_ = false;
 };

@@ -76,5 +76,29 @@ TEST(StopText, AnySplitIsTheSame) {
   }
 }
 
+// Whatever the pieces: a stop counts where it ends in a watched one.
+TEST(StopText, CountsWhereItIsWatchedFor) {
+  const auto watched_from = [](const std::vector<std::string>& stops, size_t n_unwatched,
+                               const std::vector<std::string>& pieces) {
+    StopText stop(stops);
+    std::string out;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      stop.watch(i >= n_unwatched);
+      out += stop.push(pieces[i]);
+    }
+    return out + stop.finish();
+  };
+  EXPECT_EQ(watched_from({"ab"}, 0, {"1ab2", "3ab4"}), "1");
+  EXPECT_EQ(watched_from({"ab"}, 1, {"1ab2", "3ab4"}), "1ab23");
+  EXPECT_EQ(watched_from({"ab"}, 2, {"1ab2", "3ab4"}), "1ab23ab4");
+  // Begun before, ended after.
+  EXPECT_EQ(watched_from({"ab"}, 1, {"1a", "b2"}), "1");
+  // What is held back for a longer one has a shorter one in it that has not counted.
+  EXPECT_EQ(watched_from({"ab", "xabyz"}, 1, {"1xab", "y2ab3"}), "1xaby2");
+  EXPECT_EQ(watched_from({"ab", "xabyz"}, 1, {"1xab", "yz3"}), "1");
+  EXPECT_EQ(watched_from({"aa"}, 1, {"1a", "aa2"}), "1");
+  EXPECT_EQ(watched_from({"aa"}, 1, {"1aa", "a2"}), "1a");
+}
+
 }  // namespace
 }  // namespace ruv

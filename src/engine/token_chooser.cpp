@@ -1,12 +1,23 @@
 #include "engine/token_chooser.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace ruv {
+namespace {
 
-TokenChooser::TokenChooser(const GenerateParams& params, uint64_t seed, int64_t n_vocab)
-    : n_logprobs_(params.n_logprobs), n_vocab_(n_vocab), sampler_(params), rng_(seed) {}
+bool is_possible(float logit) { return logit > -std::numeric_limits<float>::infinity(); }
+
+}  // namespace
+
+TokenChooser::TokenChooser(const GenerateParams& params, uint64_t seed, int64_t n_vocab,
+                           const Tokenizer* tokenizer)
+    : n_logprobs_(params.n_logprobs),
+      n_vocab_(n_vocab),
+      bans_(params, tokenizer, n_vocab),
+      sampler_(params),
+      rng_(seed) {}
 
 // The first row's mask is allocated here, where running out of memory refuses the request.
 void TokenChooser::constrain(std::unique_ptr<TokenConstraint> constraint) {
@@ -35,7 +46,7 @@ void TokenChooser::begin_step(std::span<const Token> draft) {
   draft_.assign(draft.begin(), draft.end());
   rows_.resize(1 + draft.size());
   Rng ahead = rng_;
-  for (Row& row : rows_) row = {sampler_.take_numbers(ahead), std::nullopt};
+  for (Row& row : rows_) row = {.numbers = sampler_.take_numbers(ahead), .choice = {}};
 }
 
 void TokenChooser::build_masks() {
@@ -56,7 +67,8 @@ void TokenChooser::build_masks() {
 }
 
 bool TokenChooser::takes_likeliest(int64_t row) const {
-  return sampler_.takes_likeliest() && static_cast<size_t>(row) >= n_masks_ && n_logprobs_ < 0;
+  return sampler_.takes_likeliest() && !bans_.are_needed() &&
+         static_cast<size_t>(row) >= n_masks_ && n_logprobs_ < 0;
 }
 
 void TokenChooser::choose(int64_t row, std::span<float> logits, const SampleHistory& history,
@@ -65,10 +77,23 @@ void TokenChooser::choose(int64_t row, std::span<float> logits, const SampleHist
   std::vector<float> own;  // log-probabilities are of the logits before the sampler changes them
   if (n_logprobs_ >= 0) own.assign(logits.begin(), logits.end());
   if (static_cast<size_t>(row) < n_masks_) masks_[static_cast<size_t>(row)].apply(logits);
+  if (bans_.are_needed()) {
+    bans_.apply(logits, history);
+    row_of(row).is_barred = std::ranges::none_of(logits, is_possible);
+    if (row_of(row).is_barred) return;
+  }
   const Token id = sampler_.sample(logits, history, row_of(row).numbers, scratch);
   std::optional<Event::Logprobs> logprobs;
   if (n_logprobs_ >= 0) logprobs = log_probabilities(own, id, n_logprobs_);
   row_of(row).choice = {id, std::move(logprobs)};
+}
+
+Status TokenChooser::failure() const {
+  if (next_ >= first_failed_) return failure_;
+  if (next_ >= rows_.size() || !rows_[next_].is_barred) return {};
+  return Status(Code::invalid,
+                "no token may come next: allowed_token_ids, bad_words and min_tokens leave none of "
+                "those that could; ask for less");
 }
 
 // Constraint and random numbers advance with the tokens that are taken.

@@ -1,5 +1,6 @@
 // TokenChooser: which tokens come next in one sequence. Each row of logits of a step passes the
-// sequence's constraint, then its sampler; the choices wait here until the engine takes them.
+// sequence's constraint and its request's bans, then its sampler; the choices wait here until the
+// engine takes them.
 //
 // A step has a row after the last known token and one after each token of a draft. A row is chosen
 // as if the draft before it were right: it has the mask and the random number that it would have
@@ -11,15 +12,16 @@
 #include <optional>
 
 #include "base/rng.h"
-#include "engine/sample/sampler.h"
+#include "engine/sample/token_bans.h"
 #include "text/token_constraint.h"
 
 namespace ruv {
 
 class TokenChooser {
  public:
-  // Requires: params passed check_params for n_vocab.
-  TokenChooser(const GenerateParams& params, uint64_t seed, int64_t n_vocab);
+  // `tokenizer`: as TokenBans has it. Requires: params passed check_params for n_vocab.
+  TokenChooser(const GenerateParams& params, uint64_t seed, int64_t n_vocab,
+               const Tokenizer* tokenizer = nullptr);
 
   // Tokens are limited by `constraint` until it is done.
   void constrain(std::unique_ptr<TokenConstraint> constraint);
@@ -55,8 +57,9 @@ class TokenChooser {
   };
   // Whether the next row was chosen; where memory ran out or the constraint failed it was not.
   bool has_choice() const { return next_ < rows_.size() && rows_[next_].choice.has_value(); }
-  // Why the constraint gives the next row no token; ok where it does.
-  Status failure() const { return next_ >= first_failed_ ? failure_ : Status(); }
+  // Why the next row has no token: the constraint gives none, or all that it gives are banned; ok
+  // where it has one.
+  Status failure() const;
   // Whether no token may come after those that were taken.
   bool is_complete() const { return constraint_ != nullptr && constraint_->complete(); }
   // Bytes after which none need come, as far as the constraint knows.
@@ -70,11 +73,13 @@ class TokenChooser {
   struct Row {
     SampleNumbers numbers;
     std::optional<Choice> choice;
+    bool is_barred = false;  // no token may come
   };
   Row& row_of(int64_t row) { return rows_[static_cast<size_t>(row)]; }
 
   int32_t n_logprobs_;
   int64_t n_vocab_;
+  TokenBans bans_;
   Sampler sampler_;
   Rng rng_;
   std::unique_ptr<TokenConstraint> constraint_;

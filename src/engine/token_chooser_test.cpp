@@ -115,5 +115,46 @@ TEST(TokenChooser, ADraftRunsOnAfterTheConstraintsEnd) {
   EXPECT_EQ(draft.size(), 3U);
 }
 
+// Whether a step of one row gives a token.
+Status outcome(TokenChooser& chooser) {
+  begin(chooser, {});
+  EXPECT_FALSE(chooser.takes_likeliest(0));
+  choose(chooser, 0, 5);
+  EXPECT_EQ(chooser.has_choice(), chooser.failure().ok());
+  return chooser.failure();
+}
+
+TEST(TokenChooser, BansLeaveWhatTheConstraintAllows) {
+  GenerateParams params = greedy();
+  params.allowed_token_ids = {3, 12, 40};
+  TokenChooser chooser(params, 1, kVocab);
+  EXPECT_EQ(next(chooser, 99), 40);
+  chooser.constrain(std::make_unique<Ascending>(10, 2, kVocab));
+  EXPECT_EQ(next(chooser, 12), 12);
+  EXPECT_EQ(next(chooser, 12), 40);
+  EXPECT_EQ(next(chooser, 3), 3);
+}
+
+TEST(TokenChooser, WhatLeavesNoTokenFailsAndEndsNothingElse) {
+  GenerateParams params = greedy();
+  params.allowed_token_ids = {3};
+  TokenChooser chooser(params, 1, kVocab);
+  EXPECT_TRUE(outcome(chooser).ok());
+  chooser.constrain(std::make_unique<Ascending>(10, 2, kVocab));
+  EXPECT_EQ(outcome(chooser).code(), Code::invalid);
+  // Behind a draft it counts when the draft is right.
+  params.allowed_token_ids = {20};
+  TokenChooser behind(params, 1, kVocab);
+  behind.constrain(std::make_unique<Ascending>(10, 2, kVocab));
+  const std::vector<Token> draft = {20};
+  begin(behind, draft);
+  choose(behind, 0, 20);
+  choose(behind, 1, 30);
+  EXPECT_TRUE(behind.failure().ok());
+  EXPECT_EQ(behind.take().id, 20);
+  EXPECT_FALSE(behind.has_choice());
+  EXPECT_EQ(behind.failure().code(), Code::invalid);
+}
+
 }  // namespace
 }  // namespace ruv

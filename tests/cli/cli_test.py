@@ -74,7 +74,8 @@ class Calls(CommandTest):
                           ("run", "a", "--max-tokens", "2.5"), ("run", "a", "--max-tokens", "0x10"),
                           ("run", "a", "--seed", "-1"),
                           ("run", "a", "--seed", "9007199254740994"),
-                          ("run", "a", "--stop", ""),
+                          ("run", "a", "--stop", ""), ("run", "a", "--bad-words", ""),
+                          ("run", "a", "--allowed-token", "-1"),
                           ("run", "a", "--logit-bias", "5"), ("run", "a", "--logit-bias", "5:much"),
                           ("run", "a", "--logit-bias", "-5:1"), ("run", "a", "--threads", "-1"),
                           ("run", "a", "--kv", "int3"), ("perplexity", "--kv", "f32"),
@@ -211,6 +212,18 @@ class Run(CommandTest):
             self.assertEqual(row["top"][0]["id"], row["id"])
             self.assertGreaterEqual(row["top"][0]["logprob"], row["top"][1]["logprob"])
             self.assertLessEqual(row["logprob"], 0)
+
+    def test_limits_of_tokens(self):
+        greedy = ("--prompt", QUESTION, "--temperature", "0", "--max-tokens", "4")
+        first, second = self.run_json(*greedy)["ids"][:2]
+        out = self.run_json(*greedy, "--allowed-token", str(second), "--allowed-token", str(first))
+        self.assertEqual(out["ids"][:2], [first, second])
+        self.assertLessEqual(set(out["ids"]), {first, second})
+        out = self.run_json(*greedy, "--stop-token", str(second), "--min-tokens", "2")
+        self.assertEqual(out["ids"][0], first)
+        self.assertNotEqual(out["ids"][1], second)
+        text = self.run_json(*greedy)["text"]
+        self.assertNotEqual(self.run_json(*greedy, "--bad-words", text.split()[0])["text"], text)
 
     def test_answers_of_a_form(self):
         schema = json.dumps({"type": "object", "properties": {"n": {"type": "boolean"}},

@@ -610,10 +610,14 @@ ApiResult<void> load_form(const OpenAiService& service, GenerateRequest& request
 ApiResult<void> check_token_params(const OpenAiService& service, const GenerateParams& params) {
   const int64_t n_vocab = service.text->info().n_vocab;
   TRY(check_known(params.stop_tokens, n_vocab, "stop_token_ids"));
+  TRY(check_known(params.allowed_token_ids, n_vocab, "allowed_token_ids"));
   for (const auto& [id, bias] : params.logit_bias) {
     TRY(check_known({&id, 1}, n_vocab, "logit_bias"));
   }
-  return {};
+  if (params.max_tokens < 0 || params.min_tokens <= params.max_tokens) return {};
+  return tl::unexpected(
+      bad_request("min_tokens", fmt::format("'min_tokens' is {}, more than the {} of 'max_tokens'",
+                                            params.min_tokens, params.max_tokens)));
 }
 
 void answer_request(const OpenAiService& service, MakeWriter make_writer,

@@ -35,7 +35,8 @@ ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Tok
 void cut_prompt(const OpenAiService& service, const GenerateRequest& request, ReadyPrompt& prompt);
 // Reads the form that the request asks for. Fails: 400 naming the field.
 ApiResult<void> load_form(const OpenAiService& service, GenerateRequest& request);
-// Ids of logit_bias and stop_token_ids. Fails: 400, naming the field.
+// Ids of logit_bias, stop_token_ids and allowed_token_ids, and min_tokens. Fails: 400, naming the
+// field.
 ApiResult<void> check_token_params(const OpenAiService& service, const GenerateParams& params);
 
 class SessionTurn;

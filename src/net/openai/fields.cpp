@@ -34,6 +34,8 @@ constexpr std::array kSharedFields{
     FieldRow{"stream_options", kHonoured, "{\"include_usage\": bool}; says nothing without stream"},
     FieldRow{"stop_token_ids", kHonoured,
              "up to 64 ids; the answer ends at one, besides the model's own end tokens"},
+    FieldRow{"allowed_token_ids", kHonoured,
+             "up to 131072 ids; no others may come, ends of the answer included"},
     FieldRow{"repeat_penalty", kHonoured, "another name of repetition_penalty"},
     FieldRow{"repeat_last_n", kHonoured, "another name of repetition_window"},
     FieldRow{
@@ -82,7 +84,6 @@ constexpr std::array kSharedFields{
 
 // What other servers take: llama.cpp's, vLLM's and SGLang's.
 constexpr std::array kForeignFields{
-    FieldRow{"min_tokens", kUnsupported, "", "[0]"},
     FieldRow{"tfs_z", kUnsupported, "", "[1]"},
     FieldRow{"mirostat", kUnsupported, "", "[0]"},
     FieldRow{"mirostat_tau", kUnsupported, "", "[5]"},
@@ -101,8 +102,6 @@ constexpr std::array kForeignFields{
     FieldRow{"early_stopping", kUnsupported, "", "[false]"},
     FieldRow{"skip_special_tokens", kUnsupported, "", "[true]"},
     FieldRow{"spaces_between_special_tokens", kUnsupported, "", "[true, false]"},
-    FieldRow{"bad_words", kUnsupported, "", "[[]]"},
-    FieldRow{"allowed_token_ids", kUnsupported, ""},
     FieldRow{"logits_processors", kUnsupported, "", "[[]]"},
     FieldRow{"return_token_ids", kUnsupported, "", "[false]"},
     FieldRow{"return_tokens", kUnsupported, "", "[false]"},

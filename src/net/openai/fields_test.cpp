@@ -204,10 +204,12 @@ std::string option_lines() {
   std::string text;
   for (const OptionRow& row : generate_options()) {
     if (!is_plain_option(row.name)) continue;
-    const std::string range = row.kind == OptionRow::Kind::flag ? std::string("true or false")
-                              : row.kind == OptionRow::Kind::integer
-                                  ? fmt::format("{} to {}", row.least, row.most)
-                                  : fmt::format("{} to {}", row.min, row.max);
+    const std::string range =
+        row.kind == OptionRow::Kind::flag      ? std::string("true or false")
+        : row.kind == OptionRow::Kind::integer ? fmt::format("{} to {}", row.least, row.most)
+        : row.kind == OptionRow::Kind::texts
+            ? fmt::format("up to {} texts of {} bytes", row.most, row.most_bytes)
+            : fmt::format("{} to {}", row.min, row.max);
     text += fmt::format("| `{}` | {} | {} |\n", row.name, range, row.doc);
   }
   return text;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t kMaxBiases = 4096;
 constexpr size_t kMaxStopTokens = 64;
+constexpr size_t kMaxAllowedTokens = 131072;
 constexpr int64_t kMaxTimeoutMs = int64_t{7} * 24 * 3600 * 1000;
 
 struct Alias {
@@ -30,6 +31,24 @@ const OptionRow& row_of(const char* name) { return *find_generate_option(name); 
 // The range of an integer option in the table.
 IntegerRange range_of(const OptionRow& row) { return {row.least, row.most}; }
 
+// One text or a list of them, not more than the row takes.
+ApiResult<OptionValue> texts_value(const OptionRow& row, const std::string& field,
+                                   const Json& value) {
+  if (value.is_string()) return std::vector<std::string>{value.get<std::string>()};
+  if (!value.is_array()) return wrong_type(field, "an array of strings", value);
+  if (std::cmp_greater(value.size(), row.most)) {
+    return tl::unexpected(bad_request(
+        field,
+        fmt::format("'{}' has {} texts, at most {} are allowed", field, value.size(), row.most)));
+  }
+  std::vector<std::string> texts;
+  for (const Json& text : value) {
+    if (!text.is_string()) return wrong_type(field, "an array of strings", text);
+    texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
 // The value of a row whose JSON form is its own. Fails: 400 naming the field.
 ApiResult<OptionValue> plain_value(const OptionRow& row, const std::string& field,
                                    const Json& value) {
@@ -42,6 +61,7 @@ ApiResult<OptionValue> plain_value(const OptionRow& row, const std::string& fiel
     if (row.name == std::string_view("top_k") && value == -1) return int64_t{0};  // as vLLM has it
     return TRY(integer_within(field, value, range_of(row)));
   }
+  if (row.kind == Kind::texts) return texts_value(row, field, value);
   if (!value.is_number()) return wrong_type(field, "a number", value);
   return value.get<double>();
 }
@@ -159,6 +179,19 @@ ApiResult<void> read_stop_tokens(const Json& body, GenerateParams& params) {
   return tl::unexpected(bad_request(
       "stop_token_ids", fmt::format("'stop_token_ids' has {} ids, at most {} are allowed",
                                     params.stop_tokens.size(), kMaxStopTokens)));
+}
+
+// An empty list would allow nothing and is refused.
+ApiResult<void> read_allowed_tokens(const Json& body, GenerateParams& params) {
+  const Json* ids = find_field(body, "allowed_token_ids");
+  if (ids == nullptr) return {};
+  if (ids->is_array() && ids->size() > kMaxAllowedTokens) {
+    return tl::unexpected(bad_request(
+        "allowed_token_ids", fmt::format("'allowed_token_ids' has {} ids, at most {} are allowed",
+                                         ids->size(), kMaxAllowedTokens)));
+  }
+  params.allowed_token_ids = TRY(read_tokens(*ids, "allowed_token_ids"));
+  return {};
 }
 
 // Without stream its options ask for nothing.
@@ -282,6 +315,7 @@ ApiResult<GenerateRequest> read_shared(const Json& body, const GenerateParams& u
   TRY(read_logit_bias(body, request.params));
   TRY(read_max_tokens(body, request.params));
   TRY(read_stop_tokens(body, request.params));
+  TRY(read_allowed_tokens(body, request.params));
   TRY(read_stream(body, request));
   TRY(read_notes(body));
   request.terms = TRY(read_terms(body));

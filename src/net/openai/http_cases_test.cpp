@@ -83,6 +83,9 @@ Json asked(const Request& request) {
   const GenerateParams usual;
   const GenerateParams& p = request.params;
   note("max_tokens", p.max_tokens, usual.max_tokens);
+  note("min_tokens", p.min_tokens, usual.min_tokens);
+  note("bad_words", p.bad_words, usual.bad_words);
+  note("allowed_token_ids", p.allowed_token_ids, usual.allowed_token_ids);
   note("temperature", p.temperature, usual.temperature);
   note("top_k", p.top_k, usual.top_k);
   note("top_p", p.top_p, usual.top_p);

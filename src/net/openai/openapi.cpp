@@ -25,6 +25,10 @@ Json option_schema(const OptionRow& row) {
     schema["type"] = {"number", "null"};
     schema["minimum"] = row.min;
     schema["maximum"] = row.max;
+  } else if (row.kind == Kind::texts) {
+    schema["type"] = {"array", "string", "null"};
+    schema["items"] = {{"type", "string"}};
+    schema["maxItems"] = row.most;
   }
   return schema;
 }
