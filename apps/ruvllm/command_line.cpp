@@ -113,12 +113,17 @@ struct CommandLine::CliParser {
   // Appends one value each time the flag is given, in order.
   template <class F>
   void repeated(const char* flags, F read, const char* help, const char* type) {
-    app.add_option_function<std::vector<std::string>>(
-           flags,
-           [read](const std::vector<std::string>& values) {
-             for (const std::string& value : values) read(value);
-           },
-           help)
+    repeated_all(
+        flags,
+        [read](const std::vector<std::string>& values) {
+          for (const std::string& value : values) read(value);
+        },
+        help, type);
+  }
+  // The same, all at once.
+  template <class F>
+  void repeated_all(const char* flags, F read, const char* help, const char* type) {
+    app.add_option_function<std::vector<std::string>>(flags, read, help)
         ->allow_extra_args(false)
         ->type_name(type);
   }
@@ -214,7 +219,12 @@ void CommandLine::add_row(const OptionRow& row, GenerateParams& params) {
   if (row.kind == Kind::flag) {
     add_flag(row, params);
   } else if (row.kind == Kind::texts) {
-    parser_->repeated(flag.c_str(), read, row.doc, "TEXT");
+    // Those that are given replace the default.
+    const auto read_all = [&row, &params, read](const std::vector<std::string>& texts) {
+      row.set(params, std::vector<std::string>());
+      for (const std::string& text : texts) read(text);
+    };
+    parser_->repeated_all(flag.c_str(), read_all, row.doc, "TEXT");
   } else {
     parser_->option(flag.c_str(), read, help_of(row), row.kind == Kind::integer ? "N" : "X");
   }

@@ -80,6 +80,13 @@ Result<std::unique_ptr<RequestLog>> open_log(const ServeCall& call) {
                           call.log_file);
 }
 
+// Texts may have any bytes, so that only their number is shown.
+std::string value_text(const OptionValue& value) {
+  if (const auto* whole = std::get_if<int64_t>(&value)) return fmt::format("{}", *whole);
+  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{:g}", *number);
+  return fmt::format("of {} texts", std::get<std::vector<std::string>>(value).size());
+}
+
 // "temperature 0.8, top_k 40": what differs from the model's own distribution.
 std::string sampling_text(const GenerateParams& params) {
   const GenerateParams none{.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0};
@@ -88,10 +95,7 @@ std::string sampling_text(const GenerateParams& params) {
     const OptionValue value = row.get(params);
     if (!row.is_sampling || (value == row.get(none) && row.name != std::string_view("temperature")))
       continue;
-    const auto* whole = std::get_if<int64_t>(&value);
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.name,
-                        whole != nullptr ? fmt::format("{}", *whole)
-                                         : fmt::format("{:g}", std::get<double>(value)));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.name, value_text(value));
   }
   return text;
 }

@@ -52,6 +52,15 @@ struct GenerateParams {
   // occurrence.
   double presence_penalty = 0.0;
   double frequency_penalty = 0.0;
+  // DRY ("don't repeat yourself"): a token that would continue a repetition of the last n tokens,
+  // n >= dry_allowed_length, loses dry_multiplier · dry_base^(n - dry_allowed_length) of its logit.
+  // Looked for in the last dry_penalty_last_n tokens of prompt and answer; -1: in all. Repetitions
+  // do not reach over a text of dry_sequence_breakers. 0 of dry_multiplier: none.
+  double dry_multiplier = 0.0;
+  double dry_base = 1.75;
+  int64_t dry_allowed_length = 2;
+  int64_t dry_penalty_last_n = -1;
+  std::vector<std::string> dry_sequence_breakers = {"\n", ":", "\"", "*"};
   // Only these tokens may come, and the ends of an answer only where they are among them; empty:
   // all may.
   std::vector<Token> allowed_token_ids = {};

@@ -14,6 +14,8 @@ namespace {
 
 constexpr int64_t kMaxCount = int64_t{1} << 53;  // exact in every JSON reader
 constexpr int64_t kMaxStops = 16;
+constexpr int64_t kMaxBreakers = 64;
+constexpr int64_t kMaxBreakerBytes = 40;
 constexpr int64_t kMaxBadWords = 256;
 constexpr int64_t kMaxBadWordBytes = 256;
 constexpr int64_t kMaxLogprobs = 20;
@@ -112,6 +114,21 @@ constexpr std::array kRows = {
                                           "subtracted once from tokens already generated")),
     sampling(number<&P::frequency_penalty>("frequency_penalty", -2, 2,
                                            "subtracted for each time a token was generated")),
+    sampling(number<&P::dry_multiplier>("dry_multiplier", 0, 100,
+                                        "penalises tokens that continue a repetition; 0: none")),
+    sampling(number<&P::dry_base>("dry_base", 1, 100,
+                                  "by this factor more for each token that it is longer")),
+    sampling(integer<&P::dry_allowed_length>("dry_allowed_length", 0,
+                                             "shorter repetitions are not penalised")),
+    sampling(integer<&P::dry_penalty_last_n>(
+        "dry_penalty_last_n", -1, "how many recent tokens are looked at; -1: all of them")),
+    sampling(OptionRow{.name = "dry_sequence_breakers",
+                       .kind = Kind::texts,
+                       .doc = "no repetition reaches over this text; may be repeated",
+                       .get = ParamField<&P::dry_sequence_breakers>::get,
+                       .set = ParamField<&P::dry_sequence_breakers>::set,
+                       .most = kMaxBreakers,
+                       .most_bytes = kMaxBreakerBytes}),
     OptionRow{.name = "seed",
               .kind = Kind::integer,
               .doc = "same seed, same answer; drawn when not given",

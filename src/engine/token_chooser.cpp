@@ -16,7 +16,7 @@ TokenChooser::TokenChooser(const GenerateParams& params, uint64_t seed, int64_t 
     : n_logprobs_(params.n_logprobs),
       n_vocab_(n_vocab),
       bans_(params, tokenizer, n_vocab),
-      sampler_(params),
+      sampler_(params, tokenizer),
       rng_(seed) {}
 
 // The first row's mask is allocated here, where running out of memory refuses the request.

@@ -113,7 +113,7 @@ Token argmax(std::span<const float> logits) {
 
 bool Sampler::takes_likeliest() const {
   return !draws() && params_.logit_bias.empty() && params_.repetition_penalty == 1.0 &&
-         params_.presence_penalty == 0 && params_.frequency_penalty == 0;
+         params_.presence_penalty == 0 && params_.frequency_penalty == 0 && !dry_.is_needed();
 }
 
 SampleNumbers Sampler::take_numbers(Rng& rng) const {
@@ -127,6 +127,7 @@ Token Sampler::sample(std::span<float> logits, const SampleHistory& history,
                       const SampleNumbers& numbers, SampleScratch& scratch) const {
   for (const auto& [id, bias] : params_.logit_bias) logits[static_cast<size_t>(id)] += bias;
   penalize(logits, history, scratch);
+  if (dry_.is_needed()) dry_.apply(logits, history.tokens, history.draft, scratch.dry);
   if (!draws()) return argmax(logits);
   if (params_.top_n_sigma > 0) cut_below_sigma(logits);
   if (cuts_.are_needed()) return draw_after_cuts(logits, numbers, scratch);

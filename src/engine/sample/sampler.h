@@ -1,8 +1,8 @@
 // Sampler: turns logits into one token. The steps, in order: logit bias; repetition, presence and
-// frequency penalties; then the likeliest token if the temperature is 0, otherwise top-n-sigma,
-// temperature, top-k, typical-p, top-p, min-p, XTC and one random draw. A dynamic temperature comes
-// after the cuts instead. Deterministic: equal logits, history and random numbers give equal
-// tokens.
+// frequency penalties; DRY; then the likeliest token if the temperature is 0, otherwise
+// top-n-sigma, temperature, top-k, typical-p, top-p, min-p, XTC and one random draw. A dynamic
+// temperature comes after the cuts instead. Deterministic: equal logits, history and random numbers
+// give equal tokens.
 //
 // A sampler only holds parameters, so several rows of one sequence may be sampled at once, each
 // with the random numbers of its place and the memory of its thread. Without top-k the whole
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "engine/sample/dry_penalty.h"
 #include "engine/sample/token_cuts.h"
 #include "ruv/engine.h"
 
@@ -33,7 +34,7 @@ struct SampleNumbers {
 };
 
 // Working memory of one thread: up to 20 bytes for each token of the vocabulary, 16 more where
-// TokenCuts are needed, allocated by the first draw that needs them.
+// TokenCuts are needed and 8 more for DRY, allocated by the first draw that needs them.
 struct SampleScratch {
   struct Candidate {
     float logit;
@@ -45,12 +46,15 @@ struct SampleScratch {
   std::vector<double> block_sums;     // of kArgmaxBlock of them
   std::vector<WeighedToken> kept;     // by TokenCuts
   std::vector<Token> seen;
+  DryScratch dry;
 };
 
 class Sampler {
  public:
-  // Copies what it needs. Requires: params passed check_params.
-  explicit Sampler(const GenerateParams& params) : params_(params), cuts_(params) {}
+  // Copies what it needs of params. `tokenizer`: what DRY finds its breakers with; outlives it, or
+  // null: it finds none. Requires: params passed check_params.
+  explicit Sampler(const GenerateParams& params, const Tokenizer* tokenizer = nullptr)
+      : params_(params), dry_(params, tokenizer), cuts_(params) {}
 
   // Chooses among `logits` (n_vocab), which it changes. `numbers`: what take_numbers() gave.
   Token sample(std::span<float> logits, const SampleHistory& history, const SampleNumbers& numbers,
@@ -74,6 +78,7 @@ class Sampler {
   Token draw_of_kept(double total, double uniform, const SampleScratch& from) const;
 
   GenerateParams params_;
+  DryPenalty dry_;
   TokenCuts cuts_;
 };
 

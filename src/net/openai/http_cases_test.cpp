@@ -100,6 +100,11 @@ Json asked(const Request& request) {
   note("repetition_window", p.repetition_window, usual.repetition_window);
   note("presence_penalty", p.presence_penalty, usual.presence_penalty);
   note("frequency_penalty", p.frequency_penalty, usual.frequency_penalty);
+  note("dry_multiplier", p.dry_multiplier, usual.dry_multiplier);
+  note("dry_base", p.dry_base, usual.dry_base);
+  note("dry_allowed_length", p.dry_allowed_length, usual.dry_allowed_length);
+  note("dry_penalty_last_n", p.dry_penalty_last_n, usual.dry_penalty_last_n);
+  note("dry_sequence_breakers", p.dry_sequence_breakers, usual.dry_sequence_breakers);
   note("stop", p.stop, usual.stop);
   note("stop_tokens", p.stop_tokens, usual.stop_tokens);
   note("shown_tokens", p.shown_tokens, usual.shown_tokens);

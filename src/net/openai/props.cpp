@@ -12,6 +12,7 @@ Json value_json(const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
   if (const auto* whole = std::get_if<int64_t>(&value)) return *whole;
   if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) return *texts;
   return nullptr;
 }
 
