@@ -61,6 +61,16 @@ struct GenerateParams {
   int64_t dry_allowed_length = 2;
   int64_t dry_penalty_last_n = -1;
   std::vector<std::string> dry_sequence_breakers = {"\n", ":", "\"", "*"};
+  // 1, 2: Mirostat of that version (Basu et al., 2021) instead of all cuts: the sampler aims at
+  // mirostat_tau bits of surprise per token and learns from each token at the rate mirostat_eta.
+  int64_t mirostat = 0;
+  double mirostat_tau = 5.0;
+  double mirostat_eta = 0.1;
+  // From 0 to 1: after all cuts, tokens near this probability are preferred; the mean of the chosen
+  // ones' probabilities, in which older ones fade by adaptive_decay per token, is steered towards
+  // it. Below 0: not.
+  double adaptive_target = -1.0;
+  double adaptive_decay = 0.9;
   // Only these tokens may come, and the ends of an answer only where they are among them; empty:
   // all may.
   std::vector<Token> allowed_token_ids = {};

@@ -81,6 +81,11 @@ constexpr OptionRow sampling(OptionRow row) {
   return row;
 }
 
+constexpr OptionRow up_to(int64_t most, OptionRow row) {
+  row.most = most;
+  return row;
+}
+
 using P = GenerateParams;
 constexpr std::array kRows = {
     integer<&P::max_tokens>("max_tokens", -1,
@@ -129,6 +134,18 @@ constexpr std::array kRows = {
                        .set = ParamField<&P::dry_sequence_breakers>::set,
                        .most = kMaxBreakers,
                        .most_bytes = kMaxBreakerBytes}),
+    sampling(up_to(
+        2, integer<&P::mirostat>("mirostat", 0,
+                                 "1 or 2: Mirostat of that version instead of all cuts; 0: not"))),
+    sampling(number<&P::mirostat_tau>("mirostat_tau", 0, 100,
+                                      "the surprise in bits that Mirostat aims at")),
+    sampling(number<&P::mirostat_eta>("mirostat_eta", 0, 10,
+                                      "how fast Mirostat learns from each token")),
+    sampling(number<&P::adaptive_target>(
+        "adaptive_target", -1, 1,
+        "prefer tokens near this probability and steer their mean to it; below 0: not")),
+    sampling(number<&P::adaptive_decay>("adaptive_decay", 0, 0.99,
+                                        "how much of that mean stays after each token")),
     OptionRow{.name = "seed",
               .kind = Kind::integer,
               .doc = "same seed, same answer; drawn when not given",

@@ -141,6 +141,8 @@ class Sequence {
   void choose(int64_t row, std::span<float> logits, SampleScratch& scratch);
   // Whether the choice is simply the likeliest token, which other code may then find.
   bool wants_likeliest(int64_t row) const;
+  // Whether rows of a step must be chosen in their order, one after the other.
+  bool chooses_in_order() const { return chooser_.chooses_in_order(); }
   void choose(int64_t row, Token likeliest) { chooser_.choose(row, likeliest); }
   // Whether the next row was chosen, and the prompt scored, so that advance() can report it.
   bool can_advance() const {

@@ -21,6 +21,7 @@ StepChoices::StepChoices(int64_t max_rows, int64_t n_vocab) {
 void StepChoices::add(Sequence& sequence, int64_t row, std::span<float> logits) {
   if (!sequence.wants_likeliest(row)) {
     items_.push_back({&sequence, row, logits, kChooses});
+    items_.back().follows = row > 0 && sequence.chooses_in_order();
     return;
   }
   logits = logits.first(static_cast<size_t>(sequence.n_vocab()));
@@ -46,6 +47,13 @@ void StepChoices::choose(Item& item, SampleScratch& scratch) {
   });
 }
 
+void StepChoices::choose_with_followers(size_t i, SampleScratch& scratch) {
+  if (items_[i].follows) return;
+  do {
+    choose(items_[i++], scratch);
+  } while (i < items_.size() && items_[i].follows);
+}
+
 // Joins the parts of one row, from item i on. Returns the first item of the next row.
 size_t StepChoices::choose_of_parts(size_t i) {
   Sequence* const sequence = items_[i].sequence;
@@ -65,7 +73,7 @@ size_t StepChoices::choose_of_parts(size_t i) {
 void StepChoices::choose(Executor& executor) {
   scratch_.resize(static_cast<size_t>(executor.n_threads()));
   executor.each(std::ssize(items_), [this](int thread, int64_t i) {
-    choose(items_[static_cast<size_t>(i)], scratch_[static_cast<size_t>(thread)]);
+    choose_with_followers(static_cast<size_t>(i), scratch_[static_cast<size_t>(thread)]);
   });
   for (size_t i = 0; i < items_.size();) i = items_[i].first < 0 ? i + 1 : choose_of_parts(i);
 }

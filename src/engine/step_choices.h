@@ -31,12 +31,14 @@ class StepChoices {
     int64_t row;
     std::span<float> logits;
     Token first;  // id of the part's first logit; kChooses: the sequence does; kScores: a prompt's
-    Token likeliest = 0;  // of the part
+    Token likeliest = 0;   // of the part
+    bool follows = false;  // it is chosen with the item before it, and after it
   };
 
   static constexpr Token kChooses = -1, kScores = -2;
 
   static void choose(Item& item, SampleScratch& scratch);
+  void choose_with_followers(size_t i, SampleScratch& scratch);
   size_t choose_of_parts(size_t i);
 
   std::vector<Item> items_;

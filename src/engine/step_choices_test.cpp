@@ -145,7 +145,18 @@ TEST_F(ChoicesTest, RowsOfADraftAreChosenAsIfItWereRight) {
   drawn.repetition_window = 3;
   GenerateParams all = drawn;
   all.top_k = 0;
-  for (const GenerateParams& params : {greedy(), drawn, all}) {
+  GenerateParams excluding = drawn;
+  excluding.xtc_probability = 0.5;
+  excluding.xtc_threshold = 0.01;
+  GenerateParams dry = drawn;
+  dry.dry_multiplier = 3;
+  dry.dry_allowed_length = 0;
+  GenerateParams surprised = drawn;
+  surprised.mirostat = 2;
+  surprised.mirostat_eta = 1;
+  GenerateParams aimed = drawn;
+  aimed.adaptive_target = 0.05;
+  for (const GenerateParams& params : {greedy(), drawn, all, excluding, dry, surprised, aimed}) {
     std::vector<std::vector<float>> rows;
     for (int i = 0; i < 5; ++i) rows.push_back(logits(300));
     Event told;

@@ -17,7 +17,8 @@ TokenChooser::TokenChooser(const GenerateParams& params, uint64_t seed, int64_t 
       n_vocab_(n_vocab),
       bans_(params, tokenizer, n_vocab),
       sampler_(params, tokenizer),
-      rng_(seed) {}
+      rng_(seed),
+      state_(sampler_.start()) {}
 
 // The first row's mask is allocated here, where running out of memory refuses the request.
 void TokenChooser::constrain(std::unique_ptr<TokenConstraint> constraint) {
@@ -82,7 +83,8 @@ void TokenChooser::choose(int64_t row, std::span<float> logits, const SampleHist
     row_of(row).is_barred = std::ranges::none_of(logits, is_possible);
     if (row_of(row).is_barred) return;
   }
-  const Token id = sampler_.sample(logits, history, row_of(row).numbers, scratch);
+  row_of(row).left = row == 0 ? state_ : row_of(row - 1).left;
+  const Token id = sampler_.sample(logits, history, row_of(row).numbers, row_of(row).left, scratch);
   std::optional<Event::Logprobs> logprobs;
   if (n_logprobs_ >= 0) logprobs = log_probabilities(own, id, n_logprobs_);
   row_of(row).choice = {id, std::move(logprobs)};
@@ -96,9 +98,11 @@ Status TokenChooser::failure() const {
                 "those that could; ask for less");
 }
 
-// Constraint and random numbers advance with the tokens that are taken.
+// Constraint, random numbers and what was learned advance with the tokens that are taken.
 TokenChooser::Choice TokenChooser::take() {
-  Choice choice = *std::exchange(rows_[next_++].choice, std::nullopt);
+  Choice choice = *std::exchange(rows_[next_].choice, std::nullopt);
+  if (chooses_in_order()) state_ = rows_[next_].left;
+  ++next_;
   (void)sampler_.take_numbers(rng_);
   if (is_constrained()) constraint_->accept(choice.id);
   return choice;

@@ -5,7 +5,9 @@
 // A step has a row after the last known token and one after each token of a draft. A row is chosen
 // as if the draft before it were right: it has the mask and the random number that it would have
 // then. So all rows of all sequences are chosen at once, on any thread, and those after a wrong
-// draft token are never taken.
+// draft token are never taken. Only what learns from each choice (Mirostat, adaptive-p) needs the
+// rows of one sequence one after the other; a row then starts from what the one before it left, and
+// what it learned counts when it is taken.
 #pragma once
 
 #include <memory>
@@ -38,6 +40,8 @@ class TokenChooser {
   void begin_step(std::span<const Token> draft);
   // Whether rows of the step need masks.
   bool is_constrained() const { return constraint_ != nullptr && !constraint_->done(); }
+  // Whether rows are chosen in their order, one after the other.
+  bool chooses_in_order() const { return sampler_.is_steered(); }
   // Builds the step's masks; needs none of its logits. Throws std::bad_alloc. Requires:
   // is_constrained(), begin_step() was called.
   void build_masks();
@@ -46,7 +50,8 @@ class TokenChooser {
   // find it in parts on several threads.
   bool takes_likeliest(int64_t row) const;
   // Chooses a row's token among its logits (n_vocab), which it changes. `history`: what comes
-  // before the row. Throws std::bad_alloc. Different rows may be chosen at once.
+  // before the row. Throws std::bad_alloc. Different rows may be chosen at once, unless
+  // chooses_in_order().
   void choose(int64_t row, std::span<float> logits, const SampleHistory& history,
               SampleScratch& scratch);
   void choose(int64_t row, Token likeliest) { row_of(row).choice = {likeliest, {}}; }
@@ -74,6 +79,7 @@ class TokenChooser {
     SampleNumbers numbers;
     std::optional<Choice> choice;
     bool is_barred = false;  // no token may come
+    SteerState left = {};    // by its choice
   };
   Row& row_of(int64_t row) { return rows_[static_cast<size_t>(row)]; }
 
@@ -82,6 +88,7 @@ class TokenChooser {
   TokenBans bans_;
   Sampler sampler_;
   Rng rng_;
+  SteerState state_;
   std::unique_ptr<TokenConstraint> constraint_;
   // What belongs to the step.
   std::vector<Token> draft_;

@@ -156,5 +156,62 @@ TEST(TokenChooser, WhatLeavesNoTokenFailsAndEndsNothingElse) {
   EXPECT_EQ(behind.failure().code(), Code::invalid);
 }
 
+// Logits of a place in the answer, however often it is computed.
+std::vector<float> logits_at(size_t place) {
+  Rng rng(place);
+  std::vector<float> logits(kVocab);
+  for (float& x : logits) x = static_cast<float>(6 * rng.uniform());
+  return logits;
+}
+
+// The answer of a chooser whose drafts are, at random, right so far or wrong from some token on.
+std::vector<Token> drafted_answer(const GenerateParams& params, const std::vector<Token>& right,
+                                  uint64_t seed) {
+  Rng rng(seed);
+  TokenChooser chooser(params, 5, kVocab);
+  SampleScratch scratch;
+  std::vector<Token> answer;
+  while (answer.size() < right.size()) {
+    std::vector<Token> draft(rng.below(std::min<uint64_t>(5, right.size() - answer.size())));
+    for (size_t i = 0; i < draft.size(); ++i) {
+      draft[i] = rng.below(4) == 0 ? Token{0} : right[answer.size() + i];
+    }
+    begin(chooser, draft);
+    for (size_t row = 0; row <= draft.size(); ++row) {
+      std::vector<float> logits = logits_at(answer.size() + row);
+      const auto n = static_cast<int64_t>(answer.size() + row);
+      chooser.choose(static_cast<int64_t>(row), logits,
+                     {answer, std::span<const Token>(draft).first(row), n}, scratch);
+    }
+    for (size_t row = 0; row <= draft.size(); ++row) {
+      answer.push_back(chooser.take().id);
+      if (row == draft.size() || answer.back() != draft[row]) break;
+    }
+  }
+  return answer;
+}
+
+// What is learned from a draft that was refused is forgotten.
+TEST(TokenChooser, DraftsChangeNothingThatSteersChoices) {
+  GenerateParams params;
+  params.top_k = 0;
+  const std::vector<Token> plain = drafted_answer(params, std::vector<Token>(60, 1), 0);
+  std::vector<GenerateParams> all(3, params);
+  all[0].mirostat = 1;
+  all[1].mirostat = 2;
+  all[2].adaptive_target = 0.2;
+  for (GenerateParams& one : all) {
+    one.mirostat_tau = 2;
+    one.mirostat_eta = 0.5;
+    EXPECT_TRUE(TokenChooser(one, 5, kVocab).chooses_in_order());
+    std::vector<Token> right(60, -1);  // no draft is right: one token after the other
+    right = drafted_answer(one, right, 0);
+    EXPECT_NE(right, plain);
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      EXPECT_EQ(drafted_answer(one, right, seed), right) << seed;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ruv

@@ -10,10 +10,9 @@ constexpr double kWholeWindow = 1 << 30;
 
 struct SamplingKey {
   const char* key;     // after "general.sampling."
-  const char* option;  // of the options table; null: we do not have it
+  const char* option;  // of the options table
   double least = 0;
   double most = 0;
-  double neutral = 0;  // where we do not have it: the value that changes nothing
 };
 constexpr std::array kKeys{
     SamplingKey{"temp", "temperature", 0, 100},
@@ -25,7 +24,9 @@ constexpr std::array kKeys{
     SamplingKey{"typical_p", "typical_p", 0, 1},
     SamplingKey{"xtc_probability", "xtc_probability", 0, 1},
     SamplingKey{"xtc_threshold", "xtc_threshold", 0, 1},
-    SamplingKey{.key = "mirostat", .option = nullptr},
+    SamplingKey{"mirostat", "mirostat", 0, 2},
+    SamplingKey{"mirostat_tau", "mirostat_tau", 0, 100},
+    SamplingKey{"mirostat_eta", "mirostat_eta", 0, 10},
 };
 
 double as_number(const MetaValue& value) {
@@ -44,10 +45,6 @@ std::vector<std::pair<std::string, double>> read_sampling(const ModelFile& file,
     const MetaValue* const value = file.find(name);
     if (value == nullptr) continue;
     double number = as_number(*value);
-    if (row.option == nullptr) {
-      if (number != row.neutral) remarks.push_back(fmt::format("'{}' is not used", name));
-      continue;
-    }
     const bool is_off = number == -1;  // as llama.cpp has it: all tokens
     if (is_off && row.most == kWholeWindow) number = kWholeWindow;
     if (is_off && row.option == std::string_view("top_k")) number = 0;

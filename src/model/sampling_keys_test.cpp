@@ -25,7 +25,7 @@ Sampling read(const MetaMap& keys, std::vector<std::string>& remarks) {
   return read_sampling(**file, remarks);
 }
 
-TEST(SamplingKeys, WhatLlamaCppWritesIsRead) {
+TEST(SamplingKeys, AllThatLlamaCppWritesIsRead) {
   std::vector<std::string> remarks;
   const Sampling found = read({{"temp", 0.5},
                                {"top_k", int64_t{20}},
@@ -34,7 +34,10 @@ TEST(SamplingKeys, WhatLlamaCppWritesIsRead) {
                                {"xtc_probability", 0.5},
                                {"xtc_threshold", 0.25},
                                {"penalty_last_n", int64_t{9}},
-                               {"penalty_repeat", 1.5}},
+                               {"penalty_repeat", 1.5},
+                               {"mirostat", int64_t{2}},
+                               {"mirostat_tau", 4.5},
+                               {"mirostat_eta", 0.25}},
                               remarks);
   EXPECT_EQ(found, (Sampling{{"temperature", 0.5},
                              {"top_k", 20},
@@ -43,15 +46,22 @@ TEST(SamplingKeys, WhatLlamaCppWritesIsRead) {
                              {"repetition_penalty", 1.5},
                              {"repetition_window", 9},
                              {"xtc_probability", 0.5},
-                             {"xtc_threshold", 0.25}}));
+                             {"xtc_threshold", 0.25},
+                             {"mirostat", 2},
+                             {"mirostat_tau", 4.5},
+                             {"mirostat_eta", 0.25}}));
   EXPECT_TRUE(remarks.empty());
 }
 
 TEST(SamplingKeys, OutOfRangeAreNotUsedAndSaid) {
   std::vector<std::string> remarks;
-  const Sampling found = read({{"xtc_probability", 1.5}, {"xtc_threshold", 0.5}}, remarks);
+  const Sampling found = read({{"mirostat", int64_t{3}},
+                               {"mirostat_eta", -0.5},
+                               {"xtc_probability", 1.5},
+                               {"xtc_threshold", 0.5}},
+                              remarks);
   EXPECT_EQ(found, (Sampling{{"xtc_threshold", 0.5}}));
-  EXPECT_EQ(remarks.size(), 1U);
+  EXPECT_EQ(remarks.size(), 3U);
 }
 
 }  // namespace

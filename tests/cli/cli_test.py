@@ -75,7 +75,7 @@ class Calls(CommandTest):
                           ("run", "a", "--seed", "-1"),
                           ("run", "a", "--seed", "9007199254740994"),
                           ("run", "a", "--stop", ""), ("run", "a", "--bad-words", ""),
-                          ("run", "a", "--allowed-token", "-1"),
+                          ("run", "a", "--allowed-token", "-1"), ("run", "a", "--mirostat", "3"),
                           ("run", "a", "--dry-sequence-breakers", ""),
                           ("run", "a", "--logit-bias", "5"), ("run", "a", "--logit-bias", "5:much"),
                           ("run", "a", "--logit-bias", "-5:1"), ("run", "a", "--threads", "-1"),

@@ -221,6 +221,7 @@ class Properties(unittest.TestCase):
             self.assertEqual((params["temperature"], params["top_k"]), (0.25, 3))
             # They replace the defaults.
             self.assertEqual(params["dry_sequence_breakers"], ["x", "y z"])
+            self.assertEqual(params["mirostat"], 0)
             self.assertTrue(server.get("/version")["version"])
             self.assertEqual(server.get("/ready"), {"status": "ready"})
             document = server.get("/openapi.json")

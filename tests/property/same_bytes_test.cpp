@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "model/model.h"
 #include "property/asked_engine.h"
+#include "property/random_sampling.h"
 
 namespace ruv {
 namespace {
@@ -25,6 +26,7 @@ Asked random_request(Rng& rng, int64_t n_vocab, int64_t n_ctx) {
   asked.params.n_logprobs = 2;
   asked.params.ignore_eos = true;
   asked.params.token_healing = rng.below(2) == 0;
+  draw_sampling(rng, false, asked.params);
   return asked;
 }
 

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "engine/test_equal_steps.h"
 #include "property/asked_engine.h"
+#include "property/random_sampling.h"
 
 namespace ruv {
 namespace {
@@ -77,6 +78,7 @@ TEST_F(Speculation, AThousandPromptsGiveTheSameBytes) {
       one.params.temperature = rng.below(2) == 0 ? 0 : 0.7;
       one.params.seed = rng.next() >> 12;
       one.params.n_logprobs = rng.below(4) == 0 ? 1 : -1;
+      draw_sampling(rng, true, one.params);
       all.ask(one);
     }
     const std::deque<Told>& told = all.wait();

@@ -65,16 +65,14 @@ Token draw_of_all(double total, Token likeliest, double uniform, const SampleScr
   return last;
 }
 
-// In the order of the tokens.
-Token draw_of_kept_tokens(std::span<const WeighedToken> tokens, double uniform) {
-  double total = 0;
-  for (const WeighedToken& token : tokens) total += token.weight;
+// An index, in the order of the tokens.
+size_t draw_of_kept_tokens(std::span<const WeighedToken> tokens, double total, double uniform) {
   double at = uniform * total;
-  Token last = tokens.front().id;  // where rounding leaves something over
-  for (const WeighedToken& token : tokens) {
-    if (token.weight == 0) continue;
-    last = token.id;
-    at -= token.weight;
+  size_t last = 0;  // where rounding leaves something over
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].weight == 0) continue;
+    last = i;
+    at -= tokens[i].weight;
     if (at < 0) break;
   }
   return last;
@@ -116,21 +114,31 @@ bool Sampler::takes_likeliest() const {
          params_.presence_penalty == 0 && params_.frequency_penalty == 0 && !dry_.is_needed();
 }
 
+// Lists that others look at may be large.
+Sampler::Sampler(const GenerateParams& params, const Tokenizer* tokenizer)
+    : params_(params), dry_(params, tokenizer), cuts_(params), steering_(params) {
+  params_.allowed_token_ids = {};
+  params_.bad_words = {};
+}
+
 SampleNumbers Sampler::take_numbers(Rng& rng) const {
   SampleNumbers numbers;
   if (draws()) numbers.place = rng.uniform();
-  if (draws() && cuts_.tosses()) numbers.coin = rng.uniform();
+  if (tosses()) numbers.coin = rng.uniform();
   return numbers;
 }
 
 Token Sampler::sample(std::span<float> logits, const SampleHistory& history,
-                      const SampleNumbers& numbers, SampleScratch& scratch) const {
+                      const SampleNumbers& numbers, SteerState& state,
+                      SampleScratch& scratch) const {
   for (const auto& [id, bias] : params_.logit_bias) logits[static_cast<size_t>(id)] += bias;
   penalize(logits, history, scratch);
   if (dry_.is_needed()) dry_.apply(logits, history.tokens, history.draft, scratch.dry);
   if (!draws()) return argmax(logits);
-  if (params_.top_n_sigma > 0) cut_below_sigma(logits);
-  if (cuts_.are_needed()) return draw_after_cuts(logits, numbers, scratch);
+  if (params_.top_n_sigma > 0 && params_.mirostat == 0) cut_below_sigma(logits);
+  if (cuts_.are_needed() || steering_.is_needed()) {
+    return draw_after_cuts(logits, numbers, state, scratch);
+  }
   const double uniform = numbers.place;
   if (params_.top_k > 0) {
     keep_top_k(logits, scratch);
@@ -230,21 +238,33 @@ void Sampler::keep_top_k(std::span<const float> logits, SampleScratch& to) const
 }
 
 Token Sampler::draw_after_cuts(std::span<const float> logits, const SampleNumbers& numbers,
-                               SampleScratch& scratch) const {
+                               SteerState& state, SampleScratch& scratch) const {
   std::vector<WeighedToken>& kept = scratch.kept;
   kept.clear();
   const auto add = [&](float logit, Token id) {
     if (logit > -std::numeric_limits<float>::infinity()) kept.push_back({0, logit, id});
   };
-  if (params_.top_k > 0) {
+  if (params_.top_k > 0 && params_.mirostat == 0) {
     keep_top_k(logits, scratch);
     for (const SampleScratch::Candidate& c : scratch.candidates) add(c.logit, c.id);
   } else {
     for (size_t i = 0; i < logits.size(); ++i) add(logits[i], static_cast<Token>(i));
   }
   if (kept.empty()) return argmax(logits);
-  cuts_.apply(kept, numbers.coin);
-  return draw_of_kept_tokens(kept, numbers.place);
+  if (steering_.aims_at_surprise()) {
+    weigh(kept, params_.temperature);
+    steering_.cut(kept, std::ssize(logits), state);
+  } else {
+    cuts_.apply(kept, numbers.coin);
+  }
+  const bool weighs_anew = steering_.aims_at_probability();
+  if (weighs_anew) steering_.prefer_target(kept, state, scratch.probabilities);
+  double total = 0;
+  for (const WeighedToken& token : kept) total += token.weight;
+  const size_t i = draw_of_kept_tokens(kept, total, numbers.place);
+  const double probability = weighs_anew ? scratch.probabilities[i] : kept[i].weight / total;
+  if (steering_.is_needed()) steering_.learn(probability, state);
+  return kept[i].id;
 }
 
 // exp((logit - max) / temperature) of all tokens; returns their sum. With std::exp in doubles and

@@ -1,11 +1,13 @@
 // Sampler: turns logits into one token. The steps, in order: logit bias; repetition, presence and
 // frequency penalties; DRY; then the likeliest token if the temperature is 0, otherwise
 // top-n-sigma, temperature, top-k, typical-p, top-p, min-p, XTC and one random draw. A dynamic
-// temperature comes after the cuts instead. Deterministic: equal logits, history and random numbers
-// give equal tokens.
+// temperature comes after the cuts instead, and adaptive-p then weighs what they left. Mirostat
+// replaces all cuts. Deterministic: equal logits, history, random numbers and state give equal
+// tokens.
 //
 // A sampler only holds parameters, so several rows of one sequence may be sampled at once, each
-// with the random numbers of its place and the memory of its thread. Without top-k the whole
+// with the random numbers of its place and the memory of its thread, unless it is steered: then
+// each needs the state that the one before it left. Without top-k the whole
 // vocabulary is weighed but not sorted; with it, blocks without a candidate are skipped.
 #pragma once
 
@@ -14,6 +16,7 @@
 
 #include "base/rng.h"
 #include "engine/sample/dry_penalty.h"
+#include "engine/sample/steering.h"
 #include "engine/sample/token_cuts.h"
 #include "ruv/engine.h"
 
@@ -44,7 +47,8 @@ struct SampleScratch {
   std::vector<double> weights;        // of the candidates; the likeliest one's is 1
   std::vector<float> all_weights;     // of all tokens, without top_k
   std::vector<double> block_sums;     // of kArgmaxBlock of them
-  std::vector<WeighedToken> kept;     // by TokenCuts
+  std::vector<WeighedToken> kept;     // by TokenCuts or Steering
+  std::vector<double> probabilities;  // of these, where adaptive-p weighs them anew
   std::vector<Token> seen;
   DryScratch dry;
 };
@@ -53,12 +57,15 @@ class Sampler {
  public:
   // Copies what it needs of params. `tokenizer`: what DRY finds its breakers with; outlives it, or
   // null: it finds none. Requires: params passed check_params.
-  explicit Sampler(const GenerateParams& params, const Tokenizer* tokenizer = nullptr)
-      : params_(params), dry_(params, tokenizer), cuts_(params) {}
-
+  explicit Sampler(const GenerateParams& params, const Tokenizer* tokenizer = nullptr);
   // Chooses among `logits` (n_vocab), which it changes. `numbers`: what take_numbers() gave.
+  // `state`: what the choice before left; becomes what this one leaves.
   Token sample(std::span<float> logits, const SampleHistory& history, const SampleNumbers& numbers,
-               SampleScratch& scratch) const;
+               SteerState& state, SampleScratch& scratch) const;
+  // The state before the first choice.
+  SteerState start() const { return steering_.start(); }
+  // Whether choices change the state.
+  bool is_steered() const { return draws() && steering_.is_needed(); }
   // Whether sample() would return the argmax of unchanged logits.
   bool takes_likeliest() const;
   // The random numbers that one choice takes; none where it is not random.
@@ -66,12 +73,15 @@ class Sampler {
 
  private:
   // Whether a choice is random.
-  bool draws() const { return params_.temperature > 0 || params_.dynatemp_range > 0; }
+  bool draws() const {
+    return params_.temperature > 0 || (params_.dynatemp_range > 0 && params_.mirostat == 0);
+  }
+  bool tosses() const { return draws() && params_.mirostat == 0 && cuts_.tosses(); }
   void penalize(std::span<float> logits, const SampleHistory& history, SampleScratch& to) const;
   void cut_below_sigma(std::span<float> logits) const;
   void keep_top_k(std::span<const float> logits, SampleScratch& to) const;
   Token draw_after_cuts(std::span<const float> logits, const SampleNumbers& numbers,
-                        SampleScratch& scratch) const;
+                        SteerState& state, SampleScratch& scratch) const;
   double weigh_all(std::span<const float> logits, float max, SampleScratch& to) const;
   void keep_heaviest(std::span<const float> logits, double total, SampleScratch& to) const;
   double weigh_kept(SampleScratch& to) const;
@@ -80,6 +90,7 @@ class Sampler {
   GenerateParams params_;
   DryPenalty dry_;
   TokenCuts cuts_;
+  Steering steering_;
 };
 
 // Logits per block of argmax.

@@ -13,23 +13,10 @@ using Tokens = std::vector<WeighedToken>;
 // Tokens that are further from typical than this weigh nothing.
 constexpr double kMostOdd = 1024;
 
-// The likelier of two; of equals the lower id.
-bool precedes(const WeighedToken& a, const WeighedToken& b) {
-  return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
-}
-
 float largest_logit(const Tokens& tokens) {
   float max = tokens.front().logit;
   for (const WeighedToken& token : tokens) max = std::max(max, token.logit);
   return max;
-}
-
-// The likeliest one weighs 1.
-void weigh(Tokens& tokens, double temperature) {
-  const double max = largest_logit(tokens);
-  for (WeighedToken& token : tokens) {
-    token.weight = exact_exp((double{token.logit} - max) / temperature);
-  }
 }
 
 double sum_of(const Tokens& tokens) {
@@ -67,6 +54,17 @@ void keep_first(Tokens& tokens, Before is_before, Wanted is_wanted) {
 }
 
 }  // namespace
+
+bool precedes(const WeighedToken& a, const WeighedToken& b) {
+  return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+}
+
+void weigh(Tokens& tokens, double temperature) {
+  const double max = largest_logit(tokens);
+  for (WeighedToken& token : tokens) {
+    token.weight = exact_exp((double{token.logit} - max) / temperature);
+  }
+}
 
 TokenCuts::TokenCuts(const GenerateParams& params)
     : temperature_(params.temperature),

@@ -18,6 +18,12 @@ struct WeighedToken {
   Token id;
 };
 
+// The likelier of two comes first; of equals the lower id.
+bool precedes(const WeighedToken& a, const WeighedToken& b);
+// Gives tokens their weights at a temperature; the likeliest weighs 1. Requires: there are tokens,
+// all logits are finite, temperature > 0.
+void weigh(std::vector<WeighedToken>& tokens, double temperature);
+
 class TokenCuts {
  public:
   // Requires: params passed check_params.

@@ -85,11 +85,6 @@ constexpr std::array kSharedFields{
 // What other servers take: llama.cpp's, vLLM's and SGLang's.
 constexpr std::array kForeignFields{
     FieldRow{"tfs_z", kUnsupported, "", "[1]"},
-    FieldRow{"mirostat", kUnsupported, "", "[0]"},
-    FieldRow{"mirostat_tau", kUnsupported, "", "[5]"},
-    FieldRow{"mirostat_eta", kUnsupported, "", "[0.1]"},
-    FieldRow{"adaptive_target", kUnsupported, "", "[-1]"},
-    FieldRow{"adaptive_decay", kUnsupported, "", "[0.9]"},
     FieldRow{"samplers", kUnsupported, "their order is fixed"},
     FieldRow{"min_keep", kUnsupported, "", "[0, 1]"},
     FieldRow{"use_beam_search", kUnsupported, "", "[false]"},

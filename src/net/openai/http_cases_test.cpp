@@ -105,6 +105,11 @@ Json asked(const Request& request) {
   note("dry_allowed_length", p.dry_allowed_length, usual.dry_allowed_length);
   note("dry_penalty_last_n", p.dry_penalty_last_n, usual.dry_penalty_last_n);
   note("dry_sequence_breakers", p.dry_sequence_breakers, usual.dry_sequence_breakers);
+  note("mirostat", p.mirostat, usual.mirostat);
+  note("mirostat_tau", p.mirostat_tau, usual.mirostat_tau);
+  note("mirostat_eta", p.mirostat_eta, usual.mirostat_eta);
+  note("adaptive_target", p.adaptive_target, usual.adaptive_target);
+  note("adaptive_decay", p.adaptive_decay, usual.adaptive_decay);
   note("stop", p.stop, usual.stop);
   note("stop_tokens", p.stop_tokens, usual.stop_tokens);
   note("shown_tokens", p.shown_tokens, usual.shown_tokens);
