@@ -29,11 +29,12 @@ struct CacheLayout {
   static CacheLayout uniform(int64_t n_layers, const KvShape& shape) {
     return {std::vector<KvLayer>(static_cast<size_t>(n_layers), KvLayer{shape})};
   }
-  // The same layers with all keys and values of this type. Running states stay what they are.
+  // The same layers with all keys and values of this type. Running states stay what they are, and
+  // so do keys without values: an index that chooses keys for attention.
   CacheLayout with_type(KvType type) const {
     CacheLayout layout = *this;
     for (KvLayer& layer : layout.layers) {
-      if (layer.shape.has_tokens()) layer.shape.type = type;
+      if (layer.shape.has_tokens() && layer.shape.value_dim > 0) layer.shape.type = type;
     }
     return layout;
   }

@@ -110,6 +110,21 @@ TEST(KvPages, ARunningStateHasNoTypeAndIsThereOnce) {
   EXPECT_NE(pages->newest(1).region, pages->settled(1).region);
 }
 
+// An index's keys have no values, and f16 whatever the type of the others is.
+TEST(KvPages, KeysOfAnIndexStayHalves) {
+  const KvShape shape = square(2, 8, KvType::f16);
+  const KvShape index = {1, 5, 0};
+  EXPECT_EQ(index.page_bytes(), 5 * 2 * kPageTokens);
+  const CacheLayout int4 = CacheLayout{{{shape}, {index}}}.with_type(KvType::int4);
+  EXPECT_EQ(int4.layers[0].shape.type, KvType::int4);
+  EXPECT_EQ(int4.layers[1].shape, index);
+  const Result<KvPages> pages = KvPages::create(int4, 8);
+  ASSERT_TRUE(pages.has_value());
+  EXPECT_NE(pages->newest(0).region, pages->settled(0).region);
+  EXPECT_EQ(pages->newest(1).region, pages->settled(1).region);
+  EXPECT_EQ(pages->saved_bytes(), int4.page_bytes());
+}
+
 // A layer that attends and keeps a state is in two groups, with an index of its own in each.
 TEST(KvPages, ALayerMayKeepTokensAndAState) {
   KvShape both = square(2, 8, KvType::f16);

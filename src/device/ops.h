@@ -71,7 +71,19 @@ struct AttendParams {
   const Vector* sinks = nullptr;
   Alibi alibi = {};               // added after the cap
   DistanceScores distances = {};  // added after the cap
+  // Rows of choose_keys: a row that sees more keys than that has columns reads only the keys at
+  // these positions. No columns: all keys are read.
+  View chosen = {};
 };
+
+// An index of keys beside those of attention (Ops::choose_keys).
+struct ChooseParams {
+  int64_t layer = 0;  // of the cache, which has the index's keys (KvLayer)
+  int64_t n_heads = 0;
+  int64_t head_dim = 0;
+};
+// Positions in rows of choose_keys are exact below this.
+inline constexpr int64_t kMaxChoicePosition = int64_t{1} << 24;
 
 // Queries grow with their position: a row's factor is 1 + slope · ln(1 + floor((position + offset)
 // / span)).
@@ -286,6 +298,7 @@ struct OpsLimits {
   int64_t max_chosen = 0;      // experts of a row
   int64_t max_state_keys = 0;  // of a head's matrix in linear attention
   int64_t max_state_values = 0;
+  int64_t max_index_heads = 0;  // of choose_keys
 };
 
 class Ops {
@@ -346,6 +359,13 @@ class Ops {
   // integers keep keys less `key_centre` (as long as a row; empty: none), which is the same for all
   // keys of a layer: it moves all scores of a query alike, and small numbers lose less.
   virtual void store_kv(int64_t layer, View k, View v, const Vector& key_centre) = 0;
+  // Which keys attention reads (AttendParams::chosen). A key's score for a row is
+  //   Σ_h weights[h] · max(0, q_h · key)
+  // with q of (n_rows, n_heads · head_dim), weights of (n_rows, n_heads) numbers and the keys of
+  // the cache's layer. A row of `chosen` gets the positions of its n_cols best keys, ascending, of
+  // those up to its own; of equal ones the first are better. Rows that see no more keys stay as
+  // they are. Requires: pages of f16 with one head; positions below kMaxChoicePosition.
+  virtual void choose_keys(View chosen, View q, View weights, const ChooseParams& params) = 0;
   // out = softmax(q · keys) · values per head, over the pages of the batch; causal.
   virtual void attend(View out, View q, const AttendParams& params) = 0;
   // A gated causal convolution along the rows of each sequence. `bcx` has rows of three parts,

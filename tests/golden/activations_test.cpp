@@ -64,6 +64,9 @@ class NotingOps final : public Ops {
   void store_kv(int64_t layer, View k, View v, const Vector& key_centre) override {
     ops_.store_kv(layer, k, v, key_centre);
   }
+  void choose_keys(View chosen, View q, View weights, const ChooseParams& params) override {
+    ops_.choose_keys(chosen, q, weights, params);
+  }
   void attend(View out, View q, const AttendParams& params) override {
     ops_.attend(out, q, params);
     note(out);

@@ -427,6 +427,9 @@ void CpuAttend::soften(const Tile& tile, ChunkPages chunk, const Call& call,
     if (!params.distances.columns.empty()) {
       add_distances(tile, r, {keys.begin + first, keys.begin + last}, call, scores + first);
     }
+    if (params.chosen.n_cols > 0) {
+      hide_unchosen(tile, r, {keys.begin + first, keys.begin + last}, call, scores + first);
+    }
     std::fill(scores, scores + first, kMasked);
     std::fill(scores + last, scores + n, kMasked);
     const float max = kernels_->largest(scores, n);
@@ -460,6 +463,25 @@ void CpuAttend::add_distances(const Tile& tile, int64_t r, Range keys, const Cal
     if (d.of_key.n_rows > 0) products += row_of(*device_, d.of_key, first_row + key_row)[at];
     const float number = table == nullptr ? 0.0F : table[at];
     scores[key - keys.begin] += number + d.scale * products;
+  }
+}
+
+// Masks the scores of row r, which are those of these keys, where a key is not chosen. A row that
+// sees no more keys than can be chosen reads them all.
+void CpuAttend::hide_unchosen(const Tile& tile, int64_t r, Range keys, const Call& call,
+                              float* scores) const {
+  const View& chosen = call.params->chosen;
+  const int64_t row = tile.first_row + r / call.group();
+  if (tile.sequence->first_position + row < chosen.n_cols) return;
+  const float* at = row_of(*device_, chosen, tile.sequence->row_begin + row);
+  const float* const end = at + chosen.n_cols;
+  at = std::lower_bound(at, end, static_cast<float>(keys.begin));
+  for (int64_t key = keys.begin; key < keys.end; ++key) {
+    if (at != end && *at == static_cast<float>(key)) {
+      ++at;
+    } else {
+      scores[key - keys.begin] = kMasked;
+    }
   }
 }
 

@@ -94,6 +94,8 @@ class CpuAttend {
               AttendScratch& s) const;
   void add_distances(const Tile& tile, int64_t r, Range keys, const Call& call,
                      float* scores) const;
+  void hide_unchosen(const Tile& tile, int64_t r, Range keys, const Call& call,
+                     float* scores) const;
   float weigh(int64_t r, int64_t n, Range seen, float max, KvType type, AttendScratch& s) const;
   void sum_values(int64_t n, ChunkPages chunk, const AttendParams& params,
                   const ChunkResult& result, AttendScratch& s) const;

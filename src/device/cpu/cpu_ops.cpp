@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/elementary.h"
 #include "device/cpu/cpu_attend.h"
+#include "device/cpu/cpu_choose.h"
 #include "device/cpu/store_token.h"
 
 namespace ruv {
@@ -45,6 +46,7 @@ Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPoo
                                        {.max_rows = limits.max_rows,
                                         .max_head_dim = limits.max_head_dim,
                                         .max_group = limits.max_group}));
+  ops->choose_ = TRY(CpuChoose::create(kernels, pool, pages, limits));
   return ops;
 }
 
@@ -253,6 +255,10 @@ void CpuOps::store_row(const BatchSequence& sequence, int64_t i, int64_t layer, 
     store_token(*kernels_, *pages_, {page, position % kPageTokens, layer, head}, key,
                 row(v, sequence.row_begin + i) + head * shape.value_dim);
   }
+}
+
+void CpuOps::choose_keys(View chosen, View q, View weights, const ChooseParams& params) {
+  choose_->run(*batch_, chosen, q, weights, params);
 }
 
 void CpuOps::attend(View out, View q, const AttendParams& params) {

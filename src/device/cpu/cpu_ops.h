@@ -15,6 +15,7 @@
 namespace ruv {
 
 class CpuAttend;
+class CpuChoose;
 
 // Steps of at most this many rows are quantised by every thread for itself, which is cheaper than a
 // barrier.
@@ -41,6 +42,7 @@ class CpuOps final : public Ops {
   void matmul_heads(View out, View x, std::span<const Weight> heads) override;
   void join(View out, View a, View b) override;
   void store_kv(int64_t layer, View k, View v, const Vector& key_centre) override;
+  void choose_keys(View chosen, View q, View weights, const ChooseParams& params) override;
   void attend(View out, View q, const AttendParams& params) override;
   void short_conv(View out, View bcx, const ShortConvParams& params) override;
   void convolve(View x, const ConvolveParams& params) override;
@@ -229,6 +231,7 @@ class CpuOps final : public Ops {
   std::vector<Product> expert_products_;
   std::vector<WeightPager::Use> uses_;
   std::unique_ptr<CpuAttend> attend_;
+  std::unique_ptr<CpuChoose> choose_;
   const GemmKernel* f32_gemm_;
 };
 
