@@ -242,6 +242,10 @@ std::vector<std::string_view> claimed_keys(const FamilyRecord& family, const HfC
     claim("q_lora_rank kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim");
     claim(hf.latent.rope_alias);
   }
+  if (hf.indexer.n_chosen > 0) claim("index_n_heads index_head_dim index_topk layer_types");
+  if (hf.indexer.shares) {
+    claim("indexer_types index_topk_pattern index_topk_freq index_skip_topk_offset");
+  }
   if (hf.growth == HfGrowth::keys) claim("attn_temperature_tuning floor_scale attn_scale");
   if (hf.linear_by_heads) claim("linear_allow_neg_eigval");
   claim(mixer_keys(family.block.mixers));

@@ -57,6 +57,8 @@
   X(qwen35)             \
   X(minicpm3)           \
   X(deepseek2)          \
+  X(deepseek32)         \
+  X(glm_dsa)            \
   X(mistral3)           \
   X(gpt_oss)            \
   X(jais2)              \

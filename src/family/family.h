@@ -53,6 +53,9 @@ enum class Mixers : uint8_t {
   delta_or_latent,
   matrix_memory
 };
+// Whether latent attention reads few of its keys, chosen by an index (model/index_plan.h), and in
+// which order files have the rows that rotate: as halves, or as pairs of neighbours.
+enum class Indexer : uint8_t { none, halves, neighbours };
 // What the scan of a state space (model/state_space.h) has rates and steps for: columns (Mamba) or
 // heads (Mamba 2).
 enum class StateSpace : uint8_t { none, columns, heads };
@@ -95,6 +98,7 @@ struct BlockSpec {
   // normalised sum once more, and that is normalised too.
   bool may_sum_twice = false;
   Mixers mixers = Mixers::attention;
+  Indexer indexer = Indexer::none;
   bool linear_pre_norm =
       false;                  // layers of linear attention normalise before, whatever the others do
   float linear_norm_eps = 0;  // of its heads; 0: as all norms

@@ -64,6 +64,15 @@ struct HfLatent {
   std::string_view rope_alias = {};  // another name of qk_rope_head_dim
   bool part_of_head = false;         // partial_rotary_factor is that width over the head's
 };
+// Defaults of index_n_heads, index_head_dim and index_topk; 0: the class has no index. Layers that
+// share: some read what one before has chosen, by indexer_types or keys that such a list is made
+// of.
+struct HfIndexer {
+  int64_t n_heads = 0;
+  int64_t head_dim = 0;
+  int64_t n_chosen = 0;
+  bool shares = false;
+};
 // Defaults of altup_num_inputs, altup_active_idx and laurel_rank; 0: the class has one stream. A
 // class with more reads altup_correct_scale and activation_sparsity_pattern as well.
 struct HfStreams {
@@ -159,6 +168,7 @@ struct HfClass {
   bool null_head_dim = false;     // "head_dim": null means hidden_size / heads
   bool ignores_head_dim = false;  // always hidden_size / heads
   HfLatent latent = {};
+  HfIndexer indexer = {};
   HfWindows windows = HfWindows::none;
   int64_t window = 0;
   std::string_view window_key = "sliding_window";

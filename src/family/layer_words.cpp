@@ -69,6 +69,7 @@ void add_attention(const BlockSpec& block, Words& words) {
       .add_if(block.positions == Positions::none, "no positions")
       .add_if(block.mixers == Mixers::delta_net, "gated delta rule in some layers")
       .add_if(block.mixers == Mixers::latent, "latent attention")
+      .add_if(block.indexer != Indexer::none, "keys chosen by an index")
       .add_if(block.mixers == Mixers::delta_or_latent,
               "latent attention in some layers, in the others the gated delta rule with decays of "
               "channels")

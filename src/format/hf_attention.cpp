@@ -1,5 +1,8 @@
 // Keys of classes whose attention differs from the usual: latent rows, queries that grow.
+#include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "base/elementary.h"
 #include "format/hf_values.h"
@@ -23,7 +26,74 @@ Status set_latent_scale(const Members& config, int64_t query_dim, HfValues& out)
   return {};
 }
 
+// Whether layer i of classes that state a period shares, as the class itself derives it.
+Result<bool> shares_by_period(const Members& config, int64_t i) {
+  const auto number_or = [&](std::string_view name, int64_t otherwise) -> Result<int64_t> {
+    return config.has(name) ? config.integer(name) : Result<int64_t>(otherwise);
+  };
+  const int64_t period = std::max<int64_t>(TRY(number_or("index_topk_freq", 1)), 1);
+  const int64_t offset = TRY(number_or("index_skip_topk_offset", 2));
+  return std::max<int64_t>(i - offset + 1, 0) % period != 0;
+}
+
+// Which layers share what one before has chosen: a list, a text of "F" and "S" or a list in its
+// place, or a period.
+Status read_hf_shared_choices(const Members& config, int64_t n_layers, HfValues& out) {
+  constexpr std::string_view kTypes = "indexer_types", kPattern = "index_topk_pattern";
+  const std::string_view name = config.is_set(kTypes)     ? kTypes
+                                : config.is_set(kPattern) ? kPattern
+                                                          : std::string_view();
+  auto shared = std::make_shared<MetaArray>();
+  if (name.empty()) {
+    for (int64_t i = 0; i < n_layers; ++i) {
+      shared->bools.push_back(TRY(shares_by_period(config, i)));
+    }
+  } else if (const Json& list = *config.find(name); list.is_array()) {
+    for (const Json& type : list) {
+      if (type != "full" && type != "shared") {
+        return config.wrong(name, "names kinds other than \"full\" and \"shared\"",
+                            Code::unsupported);
+      }
+      shared->bools.push_back(type == "shared");
+    }
+  } else if (name == kPattern && list.is_string()) {
+    for (const char type : list.get<std::string>()) {
+      if (type != 'F' && type != 'S') return config.wrong(name, "has letters other than F and S");
+      shared->bools.push_back(type == 'S');
+    }
+  }
+  if (std::cmp_not_equal(shared->bools.size(), n_layers) || shared->bools.front()) {
+    return config.wrong(name.empty() ? "index_skip_topk_offset" : name,
+                        "does not give a kind to each layer, \"full\" to the first");
+  }
+  out.set("attention.indexer.shared_layers", std::shared_ptr<const MetaArray>(shared),
+          config.path_of(name.empty() ? "index_topk_freq" : name));
+  return {};
+}
+
 }  // namespace
+
+Status read_hf_indexer(const Members& config, int64_t n_layers, HfValues& out) {
+  const HfIndexer& usual = out.hf().indexer;
+  if (usual.n_chosen == 0) return {};
+  constexpr std::string_view kTypes = "layer_types", kQueries = "q_lora_rank";
+  const auto is_indexed = [](const Json& type) { return type == "indexed_attention"; };
+  if (config.is_set(kTypes) && (!config.find(kTypes)->is_array() ||
+                                !std::ranges::all_of(*config.find(kTypes), is_indexed))) {
+    return config.wrong(kTypes, "names kinds other than \"indexed_attention\"", Code::unsupported);
+  }
+  if (config.has(kQueries) && !config.is_set(kQueries)) {
+    return config.wrong(kQueries, "is null, but an index needs it", Code::unsupported);
+  }
+  const std::tuple<std::string_view, std::string_view, int64_t> sizes[] = {
+      {"attention.indexer.head_count", "index_n_heads", usual.n_heads},
+      {"attention.indexer.key_length", "index_head_dim", usual.head_dim},
+      {"attention.indexer.top_k", "index_topk", usual.n_chosen}};
+  for (const auto& [key, name, otherwise] : sizes) {
+    out.set(key, TRY(config.positive_or(name, otherwise)), config.path_of(name));
+  }
+  return usual.shares ? read_hf_shared_choices(config, n_layers, out) : Status();
+}
 
 Result<int64_t> read_hf_latent(const Members& config, const HfHeads& heads, HfValues& out) {
   const HfLatent& usual = out.hf().latent;

@@ -96,6 +96,90 @@ TEST(HfLatentKeys, GroupsCountByTheMethodOfDeepSeekV2) {
   EXPECT_EQ(number(config, "expert_gating_func"), 2);
 }
 
+// Which layers share what one before has chosen: "FSF"; empty: the config does not say.
+std::string shared_layers(const Json& config) {
+  const auto parsed = parse_hf_config(config.dump(), "config.json");
+  EXPECT_TRUE(parsed) << parsed.error().message();
+  if (!parsed) return "no config";
+  EXPECT_EQ(parsed->faults.first().message(), "");
+  const auto found = parsed->metadata.find("glm-dsa.attention.indexer.shared_layers");
+  if (found == parsed->metadata.end()) return {};
+  std::string kinds;
+  for (const bool shared : std::get<std::shared_ptr<const MetaArray>>(found->second)->bools) {
+    kinds += shared ? 'S' : 'F';
+  }
+  return kinds;
+}
+
+TEST(HfIndexKeys, DefaultsAreThoseOfTheClass) {
+  EXPECT_EQ(number(small("youtu"), "attention.indexer.top_k"), -1);
+  Json config = small("deepseek_v32");
+  EXPECT_EQ(number(config, "attention.indexer.head_count"), 64);
+  EXPECT_EQ(number(config, "attention.indexer.key_length"), 128);
+  EXPECT_EQ(number(config, "attention.indexer.top_k"), 2048);
+  EXPECT_EQ(number(config, "expert_group_count"), 8);
+  EXPECT_EQ(shared_layers(config), "");
+  config = small("glm_moe_dsa");
+  EXPECT_EQ(number(config, "attention.indexer.head_count"), 32);
+  EXPECT_EQ(number(config, "attention.key_length"), 256);
+  config["index_n_heads"] = 3;
+  config["index_head_dim"] = 65;
+  config["index_topk"] = 7;
+  EXPECT_EQ(number(config, "attention.indexer.head_count"), 3);
+  EXPECT_EQ(number(config, "attention.indexer.key_length"), 65);
+  EXPECT_EQ(number(config, "attention.indexer.top_k"), 7);
+}
+
+TEST(HfIndexKeys, LayersShareByAListATextOrAPeriod) {
+  Json config = small("glm_moe_dsa");
+  EXPECT_EQ(shared_layers(config), "FFFF");
+  config["index_topk_freq"] = 2;
+  EXPECT_EQ(shared_layers(config), "FFSF");
+  config["index_skip_topk_offset"] = 3;
+  EXPECT_EQ(shared_layers(config), "FFFS");
+  config["index_topk_freq"] = 0;
+  EXPECT_EQ(shared_layers(config), "FFFF");
+  config["index_topk_pattern"] = "FSSF";
+  EXPECT_EQ(shared_layers(config), "FSSF");
+  config["indexer_types"] = {"full", "full", "shared", "shared"};
+  EXPECT_EQ(shared_layers(config), "FFSS");
+}
+
+TEST(HfIndexKeys, OtherIndexesAreRefusedByName) {
+  Json config = small("glm_moe_dsa");
+  config["indexer_types"] = {"full", "full", "sparse", "shared"};
+  EXPECT_TRUE(names(error_of(config), "indexer_types"));
+  config["indexer_types"] = {"shared", "full", "full", "shared"};
+  EXPECT_TRUE(names(error_of(config), "indexer_types"));
+  config["indexer_types"] = {"full", "full", "shared"};
+  EXPECT_TRUE(names(error_of(config), "indexer_types"));
+  config = small("glm_moe_dsa");
+  config["index_topk_pattern"] = "FXSF";
+  EXPECT_TRUE(names(error_of(config), "index_topk_pattern"));
+  config["index_topk_pattern"] = 3;
+  EXPECT_TRUE(names(error_of(config), "index_topk_pattern"));
+  config = small("glm_moe_dsa");
+  config["index_skip_topk_offset"] = 0;
+  config["index_topk_freq"] = 2;
+  EXPECT_TRUE(names(error_of(config), "index_skip_topk_offset"));
+  config = small("glm_moe_dsa");
+  config["indexer_rope_interleave"] = false;
+  EXPECT_TRUE(names(error_of(config), "indexer_rope_interleave"));
+  config = small("deepseek_v32");
+  config["indexer_rope_interleave"] = true;
+  EXPECT_TRUE(names(error_of(config), "indexer_rope_interleave"));
+  config = small("deepseek_v32");
+  config["q_lora_rank"] = nullptr;
+  EXPECT_TRUE(names(error_of(config), "q_lora_rank"));
+  config = small("deepseek_v32");
+  config["index_topk"] = 0;
+  EXPECT_TRUE(names(error_of(config), "index_topk"));
+  config = small("deepseek_v32");
+  config["layer_types"] = {"indexed_attention", "full_attention", "indexed_attention",
+                           "indexed_attention"};
+  EXPECT_TRUE(names(error_of(config), "layer_types"));
+}
+
 TEST(HfLatentKeys, ScalesOfMiniCpm3) {
   Json config = small("minicpm3");
   EXPECT_EQ(number(config, "embedding_scale"), 12);

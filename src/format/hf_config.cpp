@@ -239,7 +239,7 @@ Status ConfigReader::read_heads() {
   }
   if (hf_.latent.kv_rank > 0) {
     head_dim_ = TRY(read_hf_latent(config_, {n_heads, n_kv_heads, width_}, out_));
-    return {};
+    return read_hf_indexer(config_, n_layers_, out_);
   }
   const std::string_view dim = name_of(hf_.sizes.head_dim);
   if (!hf_.ignores_head_dim && config_.is_set(dim)) {

@@ -33,6 +33,7 @@
 //   hidden_act                         text, "silu", "gelu_pytorch_tanh", "gelu_new", …
 //   tie_word_embeddings                truth value
 //   use_qk_norm                        truth value: queries and keys are normalised
+//   attention.indexer.shared_layers    truth value of each layer: it reads what one before it chose
 //   rope.rotated_layers                truth value of each layer: it has positions
 //   attention_bias, attention_output_bias, mlp_bias       truth values: q, k and v have biases, the
 //                                      projection after attention, the feed-forward

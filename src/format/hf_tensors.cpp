@@ -65,6 +65,7 @@ bool HfConfig::has_tensor(std::string_view gguf_name, int64_t n_ahead) const {
   }
   if (!gguf_name.ends_with(".bias")) return true;
   if (is_head_norm && !family->block.qk_norm_biases) return false;
+  if (gguf_name.find(".indexer.") != gguf_name.npos) return is_norm;
   if (is_norm) {
     return family->block.norm == Norm::layer && family->block.norm_biases;
   }

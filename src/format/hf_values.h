@@ -119,6 +119,9 @@ struct HfHeads {
   int64_t n_embd = 0;
 };
 Result<int64_t> read_hf_latent(const Members& config, const HfHeads& heads, HfValues& out);
+// The index that chooses its keys, and which of n_layers layers share what one before has chosen.
+// Nothing for classes without. Fails: corrupt, unsupported.
+Status read_hf_indexer(const Members& config, int64_t n_layers, HfValues& out);
 // How queries grow with their position. Nothing for classes whose queries do not. Fails: corrupt,
 // unsupported.
 Status read_hf_growth(const Members& config, HfValues& out);

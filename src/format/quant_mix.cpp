@@ -144,7 +144,7 @@ bool is_quantizable(std::string_view name, size_t n_dims) {
   if (n_dims < 2 || !name.ends_with(".weight")) return false;
   for (const std::string_view part :
        {"_norm.", "cls.", "ffn_gate_inp", "position_embd", "token_types", "shortconv.conv.",
-        "ssm_conv1d", "altup_", "laurel_"}) {
+        "ssm_conv1d", "altup_", "laurel_", "indexer.proj"}) {
     if (name.find(part) != name.npos) return false;
   }
   return true;

@@ -25,6 +25,7 @@ enum class NameOf : uint8_t {
   fused_gate,
   experts,
   latent,
+  indexer,
   ahead
 };
 
@@ -51,6 +52,10 @@ constexpr UsualName kUsualNames[] = {
     {{"blk.{}.attn_kv_a_mqa", "model.layers.{}.self_attn.kv_a_proj_with_mqa"}, NameOf::latent},
     {{"blk.{}.attn_kv_a_norm", "model.layers.{}.self_attn.kv_a_layernorm"}, NameOf::latent},
     {{"blk.{}.attn_kv_b", "model.layers.{}.self_attn.kv_b_proj"}, NameOf::latent},
+    {{"blk.{}.indexer.attn_q_b", "model.layers.{}.self_attn.indexer.wq_b"}, NameOf::indexer},
+    {{"blk.{}.indexer.attn_k", "model.layers.{}.self_attn.indexer.wk"}, NameOf::indexer},
+    {{"blk.{}.indexer.proj", "model.layers.{}.self_attn.indexer.weights_proj"}, NameOf::indexer},
+    {{"blk.{}.indexer.k_norm", "model.layers.{}.self_attn.indexer.k_norm"}, NameOf::indexer},
     {{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.q_norm"}, NameOf::qk_norm},
     {{"blk.{}.attn_k_norm", "model.layers.{}.self_attn.k_norm"}, NameOf::qk_norm},
     {{"blk.{}.post_attention_norm", "model.layers.{}.post_attention_layernorm"}, NameOf::post_norm},
@@ -152,6 +157,8 @@ bool has_name(const FamilyRecord* family, NameOf of) {
     case NameOf::latent:
       return family->block.mixers == Mixers::latent ||
              family->block.mixers == Mixers::delta_or_latent;
+    case NameOf::indexer:
+      return family->block.indexer != Indexer::none;
     case NameOf::ahead:
       return may_predict_ahead(*family);
   }

@@ -49,6 +49,14 @@ TEST(TensorNames, MatricesOfLatentAttention) {
             "blk.3.attn_kv_a_mqa.bias");
   EXPECT_EQ(gguf("model.layers.3.self_attn.kv_a_layernorm.weight", "deepseek2"),
             "blk.3.attn_kv_a_norm.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.indexer.wq_b.weight", "deepseek32"),
+            "blk.3.indexer.attn_q_b.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.indexer.wk.weight", "glm-dsa"),
+            "blk.3.indexer.attn_k.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.indexer.weights_proj.weight", "glm-dsa"),
+            "blk.3.indexer.proj.weight");
+  EXPECT_EQ(gguf("model.layers.3.self_attn.indexer.k_norm.bias", "deepseek32"),
+            "blk.3.indexer.k_norm.bias");
   EXPECT_EQ(gguf("model.layers.3.self_attn.kv_b_proj.weight", "deepseek2"),
             "blk.3.attn_kv_b.weight");
 }

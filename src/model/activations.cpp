@@ -80,6 +80,23 @@ void add_block_parts(const HParams& h, int64_t max_rows, int64_t ff_cols, Activa
   parts.push_back({&views.adapted, n_rows, ff_cols});
 }
 
+// What latent attention and its indexes need. The values of its heads take the place of its
+// queries.
+void add_latent_parts(const Model& model, int64_t max_rows, Activations::Views& views,
+                      std::vector<ViewPart>& parts) {
+  const int64_t q_plain_cols = widest(model, LayerSize::q_plain);
+  const int64_t heads_cols =
+      q_plain_cols > 0 ? std::max(q_plain_cols, widest(model, LayerSize::o)) : 0;
+  parts.push_back({&views.q_low, max_rows, widest(model, LayerSize::q_rank)});
+  parts.push_back({&views.heads, max_rows, heads_cols});
+  parts.push_back({&views.q_rope, max_rows, widest(model, LayerSize::q_rope)});
+  parts.push_back({&views.k_rope, max_rows, widest(model, LayerSize::rope)});
+  parts.push_back({&views.index_q, max_rows, widest(model, LayerSize::index_q)});
+  parts.push_back({&views.index_k, max_rows, widest(model, LayerSize::index_k)});
+  parts.push_back({&views.index_weights, max_rows, widest(model, LayerSize::index_heads)});
+  parts.push_back({&views.chosen, max_rows, model.h.index.n_chosen});
+}
+
 // What a drafting head needs, and one that reads the stream between layers.
 void add_head_parts(const Model& model, int64_t max_rows, Activations::Views& views,
                     std::vector<ViewPart>& parts) {
@@ -108,10 +125,6 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const StateSpacePlan& scan = h.state_space;
   const bool by_column = scan.exists() && !scan.by_head();
   const int64_t step_cols = by_column ? scan.n_inner : scan.n_steps;
-  // The values of latent attention's heads take the place of its queries.
-  const int64_t q_plain_cols = widest(model, LayerSize::q_plain);
-  const int64_t heads_cols =
-      q_plain_cols > 0 ? std::max(q_plain_cols, widest(model, LayerSize::o)) : 0;
   const int64_t conv_cols = widest(model, LayerSize::conv);
   const int64_t ff_cols = widest_inner(model);
   const RelativePlan& relative = h.relative;
@@ -129,10 +142,6 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.attn, max_rows, std::max(widest(model, LayerSize::attn), inner_cols)},
       {&a.views_.beta, max_rows, head_cols},
       {&a.views_.decay, max_rows, std::max(widest(model, LayerSize::decays), step_cols)},
-      {&a.views_.q_low, max_rows, widest(model, LayerSize::q_rank)},
-      {&a.views_.heads, max_rows, heads_cols},
-      {&a.views_.q_rope, max_rows, widest(model, LayerSize::q_rope)},
-      {&a.views_.k_rope, max_rows, widest(model, LayerSize::rope)},
       {&a.views_.of_query, max_rows, relative.by_query ? distance_cols : 0},
       {&a.views_.of_key, max_rows, relative.by_key ? distance_cols : 0},
       {&a.views_.decay_gate, max_rows, h.recurrence.n_columns},
@@ -159,6 +168,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   for (View& view : a.views_.mixed) parts.push_back({&view, max_rows, mixed_cols});
   add_stream_parts(h, max_rows, a.views_, parts);
   add_block_parts(h, max_rows, ff_cols, a.views_, parts);
+  add_latent_parts(model, max_rows, a.views_, parts);
   add_head_parts(model, max_rows, a.views_, parts);
   const auto padded = [](const ViewPart& p) { return (p.n_rows * p.n_cols + 15) / 16 * 16; };
   int64_t numbers = 0;
@@ -191,6 +201,10 @@ Activations::Views Activations::rows(int64_t n_rows, int64_t n_outputs) const {
                      &cut.heads,
                      &cut.q_rope,
                      &cut.k_rope,
+                     &cut.index_q,
+                     &cut.index_k,
+                     &cut.index_weights,
+                     &cut.chosen,
                      &cut.conv,
                      &cut.gate,
                      &cut.up,
@@ -246,6 +260,9 @@ OpsLimits ops_limits(const Model& model, int64_t max_rows, int64_t max_rank) {
     if (plan.n_kv_heads == 0) continue;
     limits.max_head_dim = std::max({limits.max_head_dim, plan.head_dim, plan.value_dim});
     limits.max_group = std::max(limits.max_group, plan.n_heads / plan.n_kv_heads);
+    if (plan.index.is_own()) {
+      limits.max_index_heads = std::max(limits.max_index_heads, plan.index.n_heads);
+    }
   }
   return limits;
 }

@@ -114,7 +114,7 @@ Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices
       }
       const Range range = rows_in_fused(m.roles, role, plan);
       MatrixRows b = m.b.part(range.begin, range.end - range.begin);
-      if (is_rotated(role) && order == RopeOrder::neighbours) {
+      if (is_rotated(role, plan) && order == RopeOrder::neighbours) {
         rotate_as_halves(b.rows, role, plan, model.rope);
       }
       added = {a, TRY(pack(b)), m.scale};

@@ -73,4 +73,18 @@ Status bind_latent(const Model& model, int64_t layer, WeightSource& source, Laye
   return {};
 }
 
+Status bind_index_norm(const Model& model, const LayerPlan& plan, const std::string& name,
+                       WeightSource& source, NormWeights& norm) {
+  const int64_t n = plan.index.head_dim;
+  std::vector<float> weight = TRY(source.vector(name + ".weight", n));
+  std::vector<float> bias = TRY(source.vector(name + ".bias", n));
+  if (plan.index.neighbours && model.file->rope_order() == RopeOrder::neighbours) {
+    rotate_as_halves(weight, Role::index_k, plan, model.rope);
+    rotate_as_halves(bias, Role::index_k, plan, model.rope);
+  }
+  norm.weight = TRY(source.upload(std::move(weight)));
+  norm.bias = TRY(source.upload(std::move(bias)));
+  return {};
+}
+
 }  // namespace ruv

@@ -16,4 +16,9 @@ constexpr bool is_bound_by_latent(Role role) {
 // all in one (attn_kv_b). Requires: the layer is latent. Fails: as WeightSource::matrix and pack.
 Status bind_latent(const Model& model, int64_t layer, WeightSource& source, LayerWeights& weights);
 
+// The layer norm of an index's keys, in the order of its rows. `name` lacks its ending. Fails: as
+// WeightSource::vector and upload.
+Status bind_index_norm(const Model& model, const LayerPlan& plan, const std::string& name,
+                       WeightSource& source, NormWeights& norm);
+
 }  // namespace ruv

@@ -277,9 +277,7 @@ class Binder {
         TRY(source_.noted(name, bind_unusual_norm(name, row, plan, w[row.role])));
         continue;
       }
-      const bool of_heads = row.role == NormRole::q || row.role == NormRole::k;
-      TRY(source_.noted(name + ".", of_heads ? bind_head_norm(name, row, plan, w[row.role])
-                                             : bind_norm(name, plan.extent(row.n), w[row.role])));
+      TRY(source_.noted(name + ".", bind_usual_norm(name, row, plan, w[row.role])));
     }
     if (plan.feed_forward == FeedForward::gated_and_experts) {
       const std::string name = prefix_ + "ffn_down_exps.scale";
@@ -585,6 +583,14 @@ class Binder {
     return {};
   }
 
+  Status bind_usual_norm(const std::string& name, const NormRow& row, const LayerPlan& plan,
+                         NormWeights& norm) {
+    const bool of_heads = row.role == NormRole::q || row.role == NormRole::k;
+    if (of_heads) return bind_head_norm(name, row, plan, norm);
+    if (row.role == NormRole::index_k) return bind_index_norm(m_, plan, name, source_, norm);
+    return bind_norm(name, plan.extent(row.n), norm);
+  }
+
   // The norm of queries or keys. Checkpoints may have a tensor for each head.
   Status bind_head_norm(const std::string& name, const NormRow& row, const LayerPlan& plan,
                         NormWeights& norm) {
@@ -667,14 +673,15 @@ class Binder {
       rows = TRY(source_.matrix(name_of(tensor_of(row, plan)), n_out, plan.extent(row.n_in)));
       numbers = TRY(bias(row, row.tensor, n_out));
     }
-    if (is_rotated(row.role) && m_.file->rope_order() == RopeOrder::neighbours) {
+    if (is_rotated(row.role, plan) && m_.file->rope_order() == RopeOrder::neighbours) {
       rotate_as_halves(rows.rows, row.role, plan, m_.rope);
       rotate_as_halves(numbers, row.role, plan, m_.rope);
     }
-    // A rounding of the activations would send rows to other experts, or change whole streams.
+    // A rounding of the activations would send rows to other experts or keys, or change whole
+    // streams.
     const bool routes = row.role == Role::router || row.role == Role::shared_router ||
-                        row.role == Role::stream_router || row.role == Role::stream_predict ||
-                        row.role == Role::stream_correct;
+                        row.role == Role::index_weights || row.role == Role::stream_router ||
+                        row.role == Role::stream_predict || row.role == Role::stream_correct;
     const bool exact = routes && rows.dtype != DType::f32;
     linear.weight = TRY(source_.pack(exact ? TRY(source_.as_f32(rows)) : rows));
     return {};

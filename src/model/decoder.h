@@ -35,6 +35,9 @@ class Activations {
     // Latent attention: the row that queries are made of; parts of all heads, first of queries,
     // then of values; rotated parts.
     View q_low, heads, q_rope, k_rope;
+    // An index: its queries, its key and its weights; and what was chosen, which lasts for the
+    // layers that share it.
+    View index_q, index_k, index_weights, chosen;
     View of_query, of_key;  // DistanceScores
     // A time mix's; the last one lasts from the first layer to the others.
     std::array<View, 9> mixed;

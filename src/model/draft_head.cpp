@@ -140,6 +140,7 @@ Status plan_draft_head(Model& model) {
   }
   model.plans.push_back(LayerPlan(*like));
   model.plans.back().tensors = prefix;
+  model.plans.back().index.is_shared = false;
   model.head = std::make_unique<DraftHead>();
   return {};
 }

@@ -29,8 +29,10 @@ inline Range rows_in_fused(std::span<const Role> parts, Role role, const LayerPl
 std::vector<int64_t> rows_in_fused(const FusedRow& fused, Role role, const LayerPlan& plan);
 
 // Whether rows of the role may come in the order of neighbours (format/row_order.h).
-constexpr bool is_rotated(Role role) {
-  return role == Role::q || role == Role::k || role == Role::q_rope || role == Role::k_rope;
+inline bool is_rotated(Role role, const LayerPlan& plan) {
+  return role == Role::q || role == Role::k || role == Role::q_rope || role == Role::k_rope ||
+         (role == Role::index_q && plan.index.neighbours) ||
+         (role == Role::index_k && plan.index.neighbours);
 }
 
 // Entries for rows that rotate as neighbours become entries for rows that rotate as halves; the
@@ -40,7 +42,9 @@ void rotate_as_halves(std::vector<T>& entries, Role role, const LayerPlan& plan,
                       const RopePlans& ropes) {
   if (plan.rope < 0) return;
   const bool is_part = role == Role::q_rope || role == Role::k_rope;
-  const int64_t head_dim = is_part ? plan.latent.rope_dim : plan.head_dim;
+  const int64_t head_dim = is_part             ? plan.latent.rope_dim
+                           : is_of_index(role) ? plan.index.head_dim
+                                               : plan.head_dim;
   const RopePlan& rope = ropes.plans[static_cast<size_t>(plan.rope)];
   const auto n_dims = static_cast<int64_t>(2 * rope.inv_freq.size());
   const std::vector<T> neighbours = entries;

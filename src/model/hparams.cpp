@@ -414,6 +414,38 @@ Status read_latent(const ModelFile& file, HParams& h) {
   return {};
 }
 
+// An index beside latent attention. Its queries are made of the short row that the others are made
+// of, and rotated as far as they are.
+Status read_index(const ModelFile& file, Indexer kind, HParams& h) {
+  constexpr std::string_view kWidth = "attention.indexer.key_length";
+  constexpr std::string_view kChosen = "attention.indexer.top_k";
+  IndexPlan& index = h.index;
+  index.n_heads = TRY(read_dimension(file, "attention.indexer.head_count"));
+  index.head_dim = TRY(read_dimension(file, kWidth));
+  index.n_chosen = TRY(read_dimension(file, kChosen));
+  index.neighbours = kind == Indexer::neighbours;
+  if (h.latent.q_rank == 0) {
+    return fail(Code::unsupported, "{}: '{}' is missing: indexes need it", file.path(),
+                file.shown_key("attention.q_lora_rank"));
+  }
+  if (index.head_dim < h.latent.rope_dim || index.head_dim > kMaxHeadDim) {
+    return fail(Code::unsupported, "{}: '{}' {} is not from {}, what is rotated, to {}",
+                file.path(), file.shown_key(kWidth), index.head_dim, h.latent.rope_dim,
+                kMaxHeadDim);
+  }
+  constexpr std::string_view kContext = "context_length";
+  if (const int64_t n = TRY(read_dimension(file, kContext)); n > kMaxChoicePosition) {
+    return fail(Code::unsupported, "{}: '{}' {} is above {}, what indexes count to", file.path(),
+                file.shown_key(kContext), n, kMaxChoicePosition);
+  }
+  if (index.n_chosen > kMostChosen || index.n_heads > kMaxHeadDim) {
+    return fail(Code::unsupported, "{}: '{}' {} is above {}, or its heads, {}, above {}",
+                file.path(), file.shown_key(kChosen), index.n_chosen, kMostChosen, index.n_heads,
+                kMaxHeadDim);
+  }
+  return {};
+}
+
 // Positions scaled by YaRN make scores of latent attention larger, by the square of its magnitude.
 // Files of llama.cpp say a tenth of the factor before the logarithm (mscale_all_dim).
 Status scale_latent_scores(const ModelFile& file, HParams& h) {
@@ -623,6 +655,7 @@ Result<HParams> read_side_numbers(const ModelFile& file, const FamilyRecord& fam
     h.value_dim = TRY(dimension_or(file, "attention.value_length", h.head_dim));
   }
   if (is_latent || is_mixed) TRY(read_latent(file, h));
+  if (family.block.indexer != Indexer::none) TRY(read_index(file, family.block.indexer, h));
   TRY(read_unlike_layers(file, family.block, h));
   h.streams = TRY(read_streams(file, family));
   if (h.streams.exists()) h.gate_cuts = TRY(read_gate_cuts(file, h.n_layers));

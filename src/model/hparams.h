@@ -9,6 +9,7 @@
 #include "format/model_file.h"
 #include "model/delta_heads.h"
 #include "model/gated_recurrence.h"
+#include "model/index_plan.h"
 #include "model/latent_plan.h"
 #include "model/matrix_memory.h"
 #include "model/relative_plan.h"
@@ -57,6 +58,7 @@ struct HParams {
   int64_t n_shared_blocks = 0;
   SharedPlan shared = {};
   LatentPlan latent = {};
+  IndexPlan index = {};
   int64_t n_ff = 0;
   // By layer, BlockSpec::one_half, unlike_layers and widths_by_layer only; 0: it has no such half.
   std::vector<int64_t> ff_widths;

@@ -418,6 +418,65 @@ TEST(HParams, MiniCpm3ScalesByDepthAndWidth) {
   EXPECT_EQ(h.logit_scale, 0.25F);
 }
 
+Numbers indexed() {
+  Numbers numbers("glm-dsa");
+  numbers.set("attention.q_lora_rank", int64_t{6}).set("attention.kv_lora_rank", int64_t{8});
+  numbers.set("rope.dimension_count", int64_t{4}).set("attention.key_length", int64_t{10});
+  numbers.set("attention.indexer.head_count", int64_t{3});
+  numbers.set("attention.indexer.key_length", int64_t{5});
+  numbers.set("attention.indexer.top_k", int64_t{7});
+  return numbers;
+}
+
+// Keys of indexes follow all layers in the cache, in the order of those that keep one.
+TEST(LayerPlans, LayersShareWhatAnIndexHasChosen) {
+  Numbers numbers = indexed();
+  // Files without a list share where the index has no tensors; this one has none at all.
+  const std::vector<LayerPlan> silent = numbers.plans();
+  EXPECT_TRUE(silent[0].index.is_own());
+  for (size_t i = 1; i < silent.size(); ++i) EXPECT_TRUE(silent[i].index.is_shared) << i;
+  auto shared = std::make_shared<MetaArray>();
+  shared->bools = {false, true, false, true};
+  numbers.set("attention.indexer.shared_layers", std::shared_ptr<const MetaArray>(shared));
+  const std::vector<LayerPlan> plans = numbers.plans();
+  EXPECT_TRUE(plans[0].index.is_own());
+  EXPECT_TRUE(plans[1].index.exists());
+  EXPECT_FALSE(plans[1].index.is_own());
+  EXPECT_EQ(plans[0].n_matrices(Role::index_q), 1);
+  EXPECT_EQ(plans[1].n_matrices(Role::index_q), 0);
+  EXPECT_TRUE(plans[0].has(NormRole::index_k));
+  EXPECT_FALSE(plans[1].has(NormRole::index_k));
+  EXPECT_EQ(plans[0].extent(LayerSize::index_q), 15);
+  EXPECT_EQ(index_layer(plans, 0), 4);
+  EXPECT_EQ(index_layer(plans, 2), 5);
+  const CacheLayout layout = cache_layout(plans);
+  ASSERT_EQ(layout.layers.size(), 6U);
+  EXPECT_EQ(layout.layers[4].shape, (KvShape{1, 5, 0}));
+  shared->bools.front() = true;
+  const auto file = numbers.open();
+  const auto wrong = plan_layers(*file, *find_family("glm-dsa"), numbers.read(), *numbers.rope());
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message().find("indexer.shared_layers"), std::string::npos);
+}
+
+TEST(HParams, IndexesHaveBounds) {
+  const auto error = [](std::string_view key, int64_t value) {
+    const auto file = indexed().set(key, value).open();
+    const auto h = read_hparams(*file, *find_family("glm-dsa"));
+    return h ? std::string("no error") : h.error().message();
+  };
+  EXPECT_EQ(indexed().read().index.n_chosen, 7);
+  EXPECT_NE(error("attention.indexer.key_length", 3).find("indexer.key_length"), std::string::npos);
+  EXPECT_NE(error("attention.indexer.key_length", 1025).find("indexer.key_length"),
+            std::string::npos);
+  EXPECT_NE(error("attention.indexer.top_k", kMostChosen + 1).find("indexer.top_k"),
+            std::string::npos);
+  EXPECT_NE(error("attention.indexer.top_k", 0).find("indexer.top_k"), std::string::npos);
+  EXPECT_NE(error("context_length", kMaxChoicePosition + 1).find("context_length"),
+            std::string::npos);
+  EXPECT_NE(error("attention.indexer.head_count", 1025).find("1025"), std::string::npos);
+}
+
 TEST(LayerPlans, LayersWithExpertsHaveTheirMatrices) {
   Numbers numbers("qwen3moe");
   numbers.set("expert_count", int64_t{5}).set("expert_used_count", int64_t{3});

@@ -50,6 +50,7 @@ void latent_attention(const LayerStep& step, std::span<const RopePlan> ropes) {
   const LatentPlan& latent = p.latent;
   make_queries(step);
   make_row(step);
+  if (p.index.is_own()) choose_keys(step, cut(a.q_low, latent.q_rank), ropes);
   const View q_rope = cut(a.q_rope, p.extent(LayerSize::q_rope)).split(latent.rope_dim);
   const View k_rope = cut(a.k_rope, latent.rope_dim);
   if (p.rope >= 0) {
@@ -66,7 +67,9 @@ void latent_attention(const LayerStep& step, std::span<const RopePlan> ropes) {
   ops.join(k, row, k_rope);
   if (p.query_scale.slope != 0) ops.scale_by_position(q, p.query_scale);
   ops.store_kv(layer, k, row, kNoCentre);
-  ops.attend(out, q, attend_params(p, w, layer));
+  AttendParams params = attend_params(p, w, layer);
+  if (p.index.exists()) params.chosen = cut(a.chosen, p.index.n_chosen);
+  ops.attend(out, q, params);
   const View values = cut(a.heads, p.extent(LayerSize::o));
   ops.matmul_heads(values, out, w[Role::v_b].experts);
   step.multiply(Role::o, a.h, values);

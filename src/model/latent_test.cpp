@@ -44,6 +44,25 @@ class LatentFile {
     add("blk.0.ffn_down.weight", {kWidth, kInner});
     if (of_heads) split();
   }
+  // Makes queries of a short row, and adds an index that chooses n keys; 0: none.
+  void add_index(int64_t n) {
+    constexpr int64_t kQueryRank = 6, kIndexHeads = 3, kIndexDim = 5;
+    tensors_.erase("blk.0.attn_q.weight");
+    add("blk.0.attn_q_a.weight", {kQueryRank, kWidth});
+    add("blk.0.attn_q_a_norm.weight", {kQueryRank});
+    add("blk.0.attn_q_b.weight", {kHeads * (kPlain + kRope), kQueryRank});
+    set("attention.q_lora_rank", kQueryRank);
+    if (n == 0) return;
+    architecture_ = "deepseek32";
+    add("blk.0.indexer.attn_q_b.weight", {kIndexHeads * kIndexDim, kQueryRank});
+    add("blk.0.indexer.attn_k.weight", {kIndexDim, kWidth});
+    add("blk.0.indexer.k_norm.weight", {kIndexDim});
+    add("blk.0.indexer.k_norm.bias", {kIndexDim});
+    add("blk.0.indexer.proj.weight", {kIndexHeads, kWidth});
+    set("attention.indexer.head_count", kIndexHeads);
+    set("attention.indexer.key_length", kIndexDim);
+    set("attention.indexer.top_k", n);
+  }
   void set(std::string_view key, MetaValue value) {
     keys_.insert_or_assign(std::string(key), std::move(value));
   }
@@ -52,9 +71,10 @@ class LatentFile {
     const std::string path = folder_->path() + "/model.gguf";
     auto out = GgufWriter::create(path, {.replace = true});
     EXPECT_TRUE(out);
-    out->add_text("general.architecture", "deepseek2");
-    out->add_f32("deepseek2.attention.layer_norm_rms_epsilon", 1e-5F);
-    for (const auto& [key, value] : keys_) out->add("deepseek2." + key, value);
+    out->add_text("general.architecture", architecture_);
+    out->add_f32(architecture_ + ".attention.layer_norm_rms_epsilon", 1e-5F);
+    for (const auto& [key, value] : keys_)
+      out->add(fmt::format("{}.{}", architecture_, key), value);
     for (const auto& [name, tensor] : tensors_) {
       out->declare_tensor(name, DType::f32, tensor.shape);
     }
@@ -126,6 +146,7 @@ class LatentFile {
     set("attention.head_count_kv", int64_t{1});
   }
 
+  std::string architecture_ = "deepseek2";
   std::unique_ptr<TestFolder> folder_ = std::make_unique<TestFolder>();
   std::map<std::string, Tensor> tensors_;
   std::map<std::string, MetaValue> keys_ = {{"block_count", int64_t{1}},
@@ -173,6 +194,30 @@ TEST(Latent, BothFormsOfTheMatricesGiveTheSameBytes) {
   EXPECT_EQ(logits_of(**split, 8), expected);
   EXPECT_EQ(logits_of(**split, 3), expected);
   EXPECT_EQ(logits_of(**whole, 1), expected);
+}
+
+// Rows that see no more keys than an index chooses are those of a model without one.
+TEST(Latent, AnIndexMattersWhereThereAreMoreKeys) {
+  const auto model_with = [](int64_t n_chosen) {
+    LatentFile file(true);
+    file.add_index(n_chosen);
+    auto model = load_model(file.write());
+    EXPECT_TRUE(model.has_value()) << model.error().message();
+    return *model;
+  };
+  const auto n_tokens = std::ssize(kTokens);
+  const Numbers without = logits_of(*model_with(0), n_tokens);
+  EXPECT_EQ(logits_of(*model_with(n_tokens), n_tokens), without);
+  const auto few = model_with(3);
+  const Numbers got = logits_of(*few, n_tokens);
+  const auto row = std::ssize(without) / n_tokens;
+  const auto rows = [&](const Numbers& all, int64_t first, int64_t n) {
+    return Numbers(all.begin() + first * row, all.begin() + (first + n) * row);
+  };
+  EXPECT_EQ(rows(got, 0, 3), rows(without, 0, 3));
+  for (int64_t i = 3; i < n_tokens; ++i) EXPECT_NE(rows(got, i, 1), rows(without, i, 1)) << i;
+  EXPECT_EQ(logits_of(*few, 3), got);
+  EXPECT_EQ(logits_of(*few, 1), got);
 }
 
 // Files of llama.cpp hold a tenth of mscale_all_dim; checkpoints say it beside mscale.

@@ -100,11 +100,40 @@ Result<std::vector<bool>> layers_with_experts(const ModelFile& file, const HPara
   return with_experts;
 }
 
+// Whether each layer reads what a layer before has chosen: by the file's list, or, in GGUF files
+// without one, where the index has no tensors.
+Result<std::vector<bool>> layers_that_share_choices(const ModelFile& file, const HParams& h) {
+  constexpr std::string_view kKey = "attention.indexer.shared_layers";
+  std::vector<bool> shared(static_cast<size_t>(h.n_layers), false);
+  if (!h.index.exists()) return shared;
+  if (const MetaValue* const value = file.find(kKey); value != nullptr) {
+    const auto* const array = std::get_if<std::shared_ptr<const MetaArray>>(value);
+    if (array == nullptr || (*array)->bools.size() != shared.size()) {
+      return fail(Code::corrupt, "{}: '{}' must hold {} truth values", file.path(),
+                  file.shown_key(kKey), h.n_layers);
+    }
+    shared = (*array)->bools;
+    if (!shared.front()) return shared;
+    return fail(Code::corrupt, "{}: '{}': the first layer has none before it that chooses",
+                file.path(), file.shown_key(kKey));
+  }
+  for (int64_t i = 1; i < h.n_layers && file.container() == "gguf"; ++i) {
+    shared[static_cast<size_t>(i)] =
+        file.find_tensor(fmt::format("blk.{}.indexer.attn_k.weight", i)) == nullptr;
+  }
+  return shared;
+}
+
 // Where the stream has been halved, what is added to it must be smaller as well. GGUF files have
 // that in their weights.
 float share_of_halved(const ModelFile& file, const HParams& h, int64_t layer) {
   if (h.halve_every == 0 || file.container() == "gguf") return 1;
   return std::ldexp(1.0F, static_cast<int>(-layer / h.halve_every));
+}
+
+void plan_index(LayerPlan& plan, const HParams& h, bool is_shared) {
+  plan.index = h.index;
+  plan.index.is_shared = is_shared;
 }
 
 // What layers have in the place of attention.
@@ -279,7 +308,7 @@ int64_t expert_matrices(const LayerPlan& p, Role role) {
   }
 }
 
-// Lengths of streams and of blocks that share weights.
+// Lengths of streams, of blocks that share weights and of indexes.
 int64_t added_extent(const LayerPlan& p, LayerSize e) {
   switch (e) {
     case LayerSize::streams:
@@ -294,6 +323,12 @@ int64_t added_extent(const LayerPlan& p, LayerSize e) {
       return p.shared.attn_rank;
     case LayerSize::ff_rank:
       return p.shared.ff_rank;
+    case LayerSize::index_q:
+      return p.index.n_heads * p.index.head_dim;
+    case LayerSize::index_k:
+      return p.index.head_dim;
+    case LayerSize::index_heads:
+      return p.index.n_heads;
     default:
       return 0;
   }
@@ -303,6 +338,7 @@ int64_t added_extent(const LayerPlan& p, LayerSize e) {
 
 int64_t LayerPlan::n_matrices(Role role) const {
   const auto one_if = [](bool has) { return int64_t{has}; };
+  if (is_of_index(role)) return one_if(index.is_own());
   switch (role) {
     case Role::q:
       return one_if(mixer == Mixer::attention);
@@ -451,6 +487,8 @@ bool LayerPlan::has(NormRole role) const {
       return has(Role::q_a);
     case NormRole::kv_a:
       return has(Role::kv_a);
+    case NormRole::index_k:
+      return has(Role::index_k);
     case NormRole::attn_sub:
     case NormRole::ffn_sub:
       return sub_norms;
@@ -576,7 +614,16 @@ CacheLayout cache_layout(std::span<const LayerPlan> plans) {
         int64_t{sizeof(float)};
     layout.layers.push_back(layer);
   }
+  for (const LayerPlan& p : plans) {
+    if (p.index.is_own()) layout.layers.push_back({KvShape{1, p.index.head_dim, 0}});
+  }
   return layout;
+}
+
+int64_t index_layer(std::span<const LayerPlan> plans, int64_t layer) {
+  const auto before = plans.first(static_cast<size_t>(layer));
+  const auto is_own = [](const LayerPlan& p) { return p.index.is_own(); };
+  return std::ssize(plans) + std::ranges::count_if(before, is_own);
 }
 
 namespace {
@@ -588,6 +635,7 @@ Result<std::vector<LayerPlan>> plan_side_layers(const ModelFile& file, const Fam
   const std::vector<bool> windowed = TRY(windowed_layers(file, block, h.n_layers));
   const std::vector<bool> rotated = TRY(rotated_layers(file, block, h, windowed));
   const std::vector<bool> with_experts = TRY(layers_with_experts(file, h));
+  const std::vector<bool> shares_choices = TRY(layers_that_share_choices(file, h));
   const Mixer other = other_mixer(block, h);
   const bool has_both = block.mixers == Mixers::state_and_attention || block.shared_blocks;
   const PositionScale growth = TRY(query_growth(file, family, h.window));
@@ -649,6 +697,7 @@ Result<std::vector<LayerPlan>> plan_side_layers(const ModelFile& file, const Fam
       layers.back().alibi_slopes = alibi_slopes(layers.back().n_heads, h.max_alibi_bias);
       layers.back().alibi_in_bf16 = block.alibi_in_bf16;
     }
+    if (is_latent) plan_index(layers.back(), h, shares_choices[static_cast<size_t>(i)]);
     if (h.xielu) layers.back().xielu = xielus[static_cast<size_t>(i)];
     plan_feed_forward(layers.back(), family, h, i, with_experts[static_cast<size_t>(i)]);
     plan_side(layers.back(), block, h, i);

@@ -10,6 +10,7 @@
 #include "device/ops.h"
 #include "model/delta_heads.h"
 #include "model/gated_recurrence.h"
+#include "model/index_plan.h"
 #include "model/latent_plan.h"
 #include "model/matrix_memory.h"
 #include "model/relative_plan.h"
@@ -87,6 +88,7 @@ struct LayerPlan {
   int64_t head_dim = 0;   // of queries and keys
   int64_t value_dim = 0;  // of a head's values and results
   LatentPlan latent = {};
+  IndexPlan index = {};                            // with latent attention only
   std::array<float, 2> attention_scales = {1, 1};  // beside a state space: of input and result
   // The layer whose keys and values it reads, and keeps none of its own; -1: it keeps them.
   int64_t kv_layer = -1;
@@ -166,8 +168,11 @@ struct LayerPlan {
 // What layers with these plans keep: keys and values of each token, in f16, where there are heads,
 // and elsewhere a running state in f32: the newest n_conv_taps - 1 inputs of a convolution, and
 // then the matrices of linear attention.
-// Layers that read those of another one keep none.
+// Layers that read those of another one keep none. Keys of indexes come after all of them, as
+// layers of one head without values, in f16 whatever the type of the others is.
 CacheLayout cache_layout(std::span<const LayerPlan> plans);
+// The layer of that layout with the keys of a layer's index. Requires: it has its own.
+int64_t index_layer(std::span<const LayerPlan> plans, int64_t layer);
 
 // One plan for each layer. Fails: corrupt (the file's pattern of windows does not fit its layers).
 Result<std::vector<LayerPlan>> plan_layers(const ModelFile& file, const FamilyRecord& family,

@@ -73,6 +73,9 @@ void attend_to_source(const LayerStep& step);
 // Latent attention (model/latent_plan.h). In and out as below. `ropes` are the plans of this
 // context length.
 void latent_attention(const LayerStep& step, std::span<const RopePlan> ropes);
+// What an index of the layer's own (model/index_plan.h) chooses, to a.chosen. In: a.h, the
+// normalised stream, and q_low, the row that queries are made of; both stay as they are.
+void choose_keys(const LayerStep& step, View q_low, std::span<const RopePlan> ropes);
 // Linear attention by the gated delta rule. In: a.h, the normalised stream. Out: a.h, what is added
 // to the stream.
 void delta_net(const LayerStep& step);

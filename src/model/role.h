@@ -14,7 +14,8 @@ namespace ruv {
 // half; gate: beside it where the feed-forward is gated; conv_in, conv_out: before and after a
 // short convolution. cross_q to cross_o: of attention to a source text, whose states the keys and
 // values are made of. attn_gate: what attention's results are gated by. q_a to v_b: of latent
-// attention (model/latent_plan.h). delta_in: queries, keys and values of linear attention;
+// attention (model/latent_plan.h). index_q to index_weights: of an index (model/index_plan.h).
+// delta_in: queries, keys and values of linear attention;
 // delta_gate, beta, decay: what gates its results, its writing and its forgetting, where decays are
 // of channels made of narrow rows, gate_low and decay_low; delta_out: after it. memory_q to
 // memory_v: what a matrix memory is read and written by; memory_gate, memory_in, memory_forget:
@@ -41,6 +42,9 @@ enum class Role : uint8_t {
   k_rope,
   k_b,
   v_b,
+  index_q,
+  index_k,
+  index_weights,
   o,
   cross_q,
   cross_k,
@@ -114,16 +118,20 @@ enum class Role : uint8_t {
   up_high,
   block_out
 };
-inline constexpr size_t kRoles = 83;
-// Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention; attn
-// comes before attention or convolution; the "sub" ones come before the last matrices of attention
-// and feed-forward, the "post" ones follow them, and the "sum" ones are of the stream that these
-// were added to; attn_sum_again is of that with what attention read added once more. router,
-// experts and experts_post are of the experts beside a dense feed-forward, and dense_post of that;
-// input_post follows what a layer's own input adds. cross comes before attention to a source text,
-// cross_post after it. router and v have no tensors of norms: the first has the router's scale, the
-// other none. stream_router comes before that role, beside_post after what is beside attention, and
-// scan before a scan that a block precedes.
+inline constexpr size_t kRoles = 86;
+constexpr bool is_of_index(Role role) {
+  return role >= Role::index_q && role <= Role::index_weights;
+}
+// Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention,
+// index_k of an index's keys, always a layer norm; attn comes before attention or convolution; the
+// "sub" ones come before the last matrices of attention and feed-forward, the "post" ones follow
+// them, and the "sum" ones are of the stream that these were added to; attn_sum_again is of that
+// with what attention read added once more. router, experts and experts_post are of the experts
+// beside a dense feed-forward, and dense_post of that; input_post follows what a layer's own input
+// adds. cross comes before attention to a source text, cross_post after it. router and v have no
+// tensors of norms: the first has the router's scale, the other none. stream_router comes before
+// that role, beside_post after what is beside attention, and scan before a scan that a block
+// precedes.
 enum class NormRole : uint8_t {
   attn,
   q,
@@ -131,6 +139,7 @@ enum class NormRole : uint8_t {
   v,
   q_a,
   kv_a,
+  index_k,
   attn_sub,
   attn_post,
   attn_sum,
@@ -163,7 +172,8 @@ inline constexpr size_t kNormRoles = 24;
 // the rows of experts; the router's numbers; the weights of the norms of queries and keys; the
 // inner vector of the shared experts, and of an expert beside a dense feed-forward; a head's
 // values; a layer's own input; the streams, their pairs, and the rank beside attention; what
-// attention reads; the ranks of a shared block's uses; a single number.
+// attention reads; the ranks of a shared block's uses; an index's queries, key and heads; a single
+// number.
 enum class LayerSize : uint8_t {
   embd,
   source_embd,
@@ -202,6 +212,9 @@ enum class LayerSize : uint8_t {
   attn_in,
   attn_rank,
   ff_rank,
+  index_q,
+  index_k,
+  index_heads,
   one
 };
 

@@ -116,9 +116,9 @@ class DraftHeadEngine : public testing::Test {
 
 TEST_F(DraftHeadEngine, AnswersAreTheSameBytesAsWithoutTheHead) {
   for (const char* const name :
-       {"glm4_moe_0", "glm4_moe_1", "deepseek_v3_0", "deepseek_v3_1", "qwen3_next_0", "qwen3_5_1",
-        "usual_places", "biases", "own_embeddings", "own_outputs", "model_outputs", "some_tokens",
-        "without_attention"}) {
+       {"glm4_moe_0", "glm4_moe_1", "deepseek_v3_0", "deepseek_v3_1", "deepseek_v32_0",
+        "glm_moe_dsa_1", "qwen3_next_0", "qwen3_5_1", "usual_places", "biases", "own_embeddings",
+        "own_outputs", "model_outputs", "some_tokens", "without_attention"}) {
     SCOPED_TRACE(name);
     const Json golden = DraftHeadEngine::golden(name);
     write(golden);
@@ -153,7 +153,7 @@ TEST_F(DraftHeadEngine, PreemptedTextsGoOnAsTheyWere) {
 }
 
 TEST_F(DraftHeadEngine, PagesOnDiskHoldWhatTheHeadKeeps) {
-  for (const char* const name : {"deepseek_v3_0", "biases", "own_outputs"}) {
+  for (const char* const name : {"deepseek_v3_0", "glm_moe_dsa_0", "biases", "own_outputs"}) {
     SCOPED_TRACE(name);
     const Json golden = DraftHeadEngine::golden(name);
     write(golden);

@@ -14,7 +14,7 @@ import tempfile
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "oracle"))
-from families import reference, weights  # noqa: E402
+from families import choices, reference, weights  # noqa: E402
 
 TOKENS = 12      # logits kept of a row
 LENGTHS = (2, 17, 40)
@@ -50,6 +50,19 @@ def deepseek(r):
             "num_nextn_predict_layers": 1}
 
 
+def indexed(r):
+    return {**deepseek(r), "model_type": "deepseek_v32",
+            "architectures": ["DeepseekV32ForCausalLM"], "q_lora_rank": 10, "index_n_heads": 3,
+            "index_head_dim": 9, "index_topk": r.choice((4, 7))}
+
+
+def sharing(r):
+    """The model's last layer has no index of its own; the head has one."""
+    config = {**indexed(r), "model_type": "glm_moe_dsa",
+              "architectures": ["GlmMoeDsaForCausalLM"], "num_hidden_layers": 2}
+    return {**config, "indexer_types": ["full", "shared"]}
+
+
 def qwen(r):
     return {"vocab_size": 61, "hidden_size": r.choice((16, 28)), "head_dim": r.choice((16, 32)),
             "intermediate_size": 19, "num_hidden_layers": 4, "num_attention_heads": 4,
@@ -72,7 +85,8 @@ def qwen3_5(r):
             "mtp_num_hidden_layers": 1}
 
 
-KINDS = {"glm4_moe": glm, "deepseek_v3": deepseek, "qwen3_next": qwen3_next, "qwen3_5": qwen3_5}
+KINDS = {"glm4_moe": glm, "deepseek_v3": deepseek, "deepseek_v32": indexed,
+         "glm_moe_dsa": sharing, "qwen3_next": qwen3_next, "qwen3_5": qwen3_5}
 IN_MODULE = {"eh_proj": "fc", "enorm": "pre_fc_norm_embedding", "hnorm": "pre_fc_norm_hidden",
              "shared_head.norm": "norm", "embed_tokens": "embed_tokens"}
 
@@ -89,7 +103,8 @@ def stored_name(name, n, config):
 
 @contextlib.contextmanager
 def rounded(model, latent):
-    """Keys and values in half floats; of latent attention the short row and the rotated part."""
+    """Keys and values in half floats; of latent attention the short row and the rotated part, and
+    the keys of an index."""
     if not latent:
         with reference.half_keys_and_values(model):
             yield
@@ -105,7 +120,8 @@ def rounded(model, latent):
              for name, m in model.named_modules() if name.endswith("kv_a_layernorm")]
     module.eager_attention_forward = part
     try:
-        yield
+        with choices.halves():
+            yield
     finally:
         module.eager_attention_forward = plain
         for hook in hooks:
@@ -167,6 +183,8 @@ def golden(name, kind, number):
     if name.startswith("qwen"):
         types = ["linear_attention"] * 3 + ["full_attention"] * 2
         more["layer_types"] = types
+    if "indexer_types" in config:
+        more["indexer_types"] = [*config["indexer_types"], "full"]
     shapes = reference.shapes_of(more)
     width, prefix = config["hidden_size"], f"model.layers.{n}."
     shapes |= {prefix + "eh_proj.weight": (width, 2 * width)}
@@ -194,7 +212,7 @@ def golden(name, kind, number):
         assert set(loaded.missing) <= {"lm_head.weight"}, loaded.missing
         model = loaded.model
         head = Head(model, tensors, n)
-        with torch.no_grad(), rounded(model, name == "deepseek_v3"):
+        with torch.no_grad(), rounded(model, "kv_lora_rank" in config):
             for length in LENGTHS:
                 ids = weights.ids(seed, length, config["vocab_size"])
                 drafted = (ids[-1] * 7 + 3) % config["vocab_size"]

@@ -80,6 +80,8 @@ CLASSES = {
     "minicpm3": ("minicpm3", "MiniCPM3Config"),
     "deepseek_v2": ("deepseek_v2", "DeepseekV2Config"),
     "deepseek_v3": ("deepseek_v3", "DeepseekV3Config"),
+    "deepseek_v32": ("deepseek_v32", "DeepseekV32Config"),
+    "glm_moe_dsa": ("glm_moe_dsa", "GlmMoeDsaConfig"),
     "glm4_moe_lite": ("glm4_moe_lite", "Glm4MoeLiteConfig"),
     "youtu": ("youtu", "YoutuConfig"), "ministral3": ("ministral3", "Ministral3Config"),
     "gpt_oss": ("gpt_oss", "GptOssConfig"),

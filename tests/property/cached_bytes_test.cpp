@@ -344,6 +344,10 @@ constexpr CachedBytesCase kCachedBytesCases[] = {
      60, false, true},
     {"heads_by_layer_f16", "tests/golden/families/openelm.json#goldens/openelm/10", KvType::f16,
      60},
+    {"chosen_keys_f16", "tests/golden/families/deepseek32.json#deepseek32_equal_scores",
+     KvType::f16, 60},
+    {"chosen_keys_int8", "tests/golden/families/glm-dsa.json#glm-dsa_choices_by_a_period",
+     KvType::int8, 60},
     {"matrix_memory_f16", "tests/golden/families/xlstm.json#xlstm_small_divisors", KvType::f16, 60,
      false, true},
 };

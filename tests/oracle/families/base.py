@@ -28,6 +28,7 @@ class Family:
     has_head_dim = True  # head_dim may differ from hidden_size / heads
     base_class = ""
     eights = False       # a part of each head is rotated
+    loosest = None       # goldens with wider bounds are not kept: a rounding makes other choices
     goldens = 10         # drawn cases that families_test.cpp repeats, beside the known ones
 
     def draw(self, key):

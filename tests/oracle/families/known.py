@@ -49,6 +49,14 @@ BASES = {
              "num_hidden_layers": 3, "block_multiple_of": 8,
              "layer_types": ["conv", "full_attention", "conv"]},
 }
+INDEXED = {**COMMON, "num_key_value_heads": 4, "q_lora_rank": 12, "kv_lora_rank": 9,
+           "qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5, "index_n_heads": 3,
+           "index_head_dim": 7, "index_topk": 6, "n_routed_experts": 4, "num_experts_per_tok": 2,
+           "n_group": 1, "topk_group": 1, "moe_intermediate_size": 8, "first_k_dense_replace": 1}
+BASES |= {
+    "deepseek32": {"model_type": "deepseek_v32", "architectures": ["DeepseekV32ForCausalLM"],
+                   **INDEXED},
+    "glm-dsa": {"model_type": "glm_moe_dsa", "architectures": ["GlmMoeDsaForCausalLM"], **INDEXED}}
 BASES |= {record.name: {"model_type": record.model_type, "architectures": [record.hf_class],
                         "pad_token_id": 0, "head_dim": 10, **COMMON}
           for record in DENSE}
@@ -74,6 +82,14 @@ def of(name, family, expect, changes, **file):
 KNOWN = [
     of("longrope_beside_a_window", "phi3", "logits", {**PHI3_LONG, "sliding_window": 262144}),
     of("longrope_beside_a_small_window", "phi3", "logits", {**PHI3_LONG, "sliding_window": 16}),
+    # One head's scores of 0 are many: the first of equal keys are chosen.
+    of("equal_scores", "deepseek32", "logits", {"index_n_heads": 1, "index_topk": 14}),
+    {**of("choices_by_a_period", "glm-dsa", "logits",
+          {"num_hidden_layers": 4, "index_topk_freq": 2, "index_skip_topk_offset": 1}),
+     "lengths": [7, 20]},
+    {**of("choices_of_the_first_layer", "glm-dsa", "logits",
+          {"num_hidden_layers": 3, "index_topk_pattern": "FSS", "index_topk": 3}),
+     "lengths": [7, 24]},
     of("shared_keys_and_values", "gemma4", "logits",
        {"num_kv_shared_layers": 2, "use_double_wide_mlp": True}),
     of("keys_for_values", "gemma4", "logits",

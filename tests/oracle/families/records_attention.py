@@ -110,6 +110,75 @@ class DeepSeek2(Family):
         return {**variant.draw(key), "family": self.name}
 
 
+class Indexed(Interleaved, Grouped):
+    """Attention reads the keys that an index chooses: few, so that prompts have more. In long prompts
+    some row is always near to another choice."""
+    loosest = 0.02
+
+    def longest(self, d):
+        return 40
+
+    def sizes(self, d):
+        super().sizes(d)
+        c = d.config
+        d.put("q_lora_rank", 4, 7, 16, 24, absent=0, null=0.02)
+        c["index_n_heads"] = d.pick(1, 2, 3, 4, 5)
+        c["index_head_dim"] = c["qk_rope_head_dim"] + d.pick(0, 0, 1, 2, 6, 13)
+        if d.chance(0.02):
+            c["index_head_dim"] = 1
+        d.put("index_topk", 1, 2, 3, 4, 5, 6, 8, 11, 16, 17, 31, 64, absent=0.02, null=0)
+        if c.get("index_topk", 0) in range(3, 300):
+            d.limits.append(c["index_topk"])
+
+    def settings(self, d):
+        super().settings(d)
+        c = d.config
+        d.put("num_nextn_predict_layers", 1, absent=0.7, null=0)
+        n = c["num_hidden_layers"]
+        if d.chance(0.3):
+            c["mlp_layer_types"] = [d.pick("dense", "sparse") for _ in range(n)]
+        if d.chance(0.2):
+            c["layer_types"] = ["indexed_attention"] * n
+        if d.chance(0.2):
+            c["head_dim"] = c["qk_rope_head_dim"]
+
+
+# The last row: what the reference does not read, though we refuse false.
+INDEX_SIZES = {"index_n_heads", "index_head_dim", "num_key_value_heads", "head_dim", "layer_types",
+               "num_nextn_predict_layers", "rope_interleave", "first_k_dense_replace", *Grouped.inert}
+
+
+class DeepSeek32(Indexed):
+    name, model_type, goldens = "deepseek32", "deepseek_v32", 17
+    hf_class, base_class = "DeepseekV32ForCausalLM", "DeepseekV32Model"
+    inert = INDEX_SIZES
+
+
+class GlmDsa(Indexed):
+    """The index rotates neighbours, and layers may share what one before has chosen."""
+    name, model_type, goldens = "glm-dsa", "glm_moe_dsa", 18
+    hf_class, base_class = "GlmMoeDsaForCausalLM", "GlmMoeDsaModel"
+    inert = INDEX_SIZES | {"indexer_types", "index_topk_pattern"}
+
+    def sizes(self, d):
+        super().sizes(d)
+        c = d.config
+        n = c["num_hidden_layers"] = d.pick(1, 2, 3, 4)
+        kinds = [True, *(d.chance(0.5) for _ in range(n - 1))]
+        if d.chance(0.03):
+            kinds[0] = False
+        way = d.pick("types", "types", "pattern", "list", "period", "period", "none")
+        if way == "types":
+            c["indexer_types"] = ["full" if full else "shared" for full in kinds]
+        if way == "pattern":
+            c["index_topk_pattern"] = "".join("F" if full else "S" for full in kinds)
+        if way == "list":
+            c["index_topk_pattern"] = ["full" if full else "shared" for full in kinds]
+        if way in ("period", "types"):
+            d.put("index_topk_freq", 0, 1, 2, 2, 3, 4, absent=0.1, null=0)
+            d.put("index_skip_topk_offset", 1, 1, 2, 3, absent=0.3, null=0)
+
+
 class Ministral3(Family):
     """Queries grow with their position, by rope_parameters."""
     goldens = 8
@@ -213,4 +282,4 @@ class KimiLinear(Latent, Grouped):
         d.put("attention_bias", True, False, absent=0.5, null=0)
 
 
-ATTENTION = (MiniCpm3, DeepSeek2, Ministral3, GptOss, KimiLinear)
+ATTENTION = (MiniCpm3, DeepSeek2, DeepSeek32, GlmDsa, Ministral3, GptOss, KimiLinear)

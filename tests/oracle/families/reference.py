@@ -13,7 +13,7 @@ import transformers
 from transformers import (AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM,
                           AutoModelForSequenceClassification)
 
-from families import jina_bert, routers
+from families import choices, jina_bert, routers
 
 torch.set_num_threads(1)
 warnings.filterwarnings("ignore")
@@ -252,6 +252,7 @@ class Model:
     def roundings(self, activations=False, weights=False):
         with contextlib.ExitStack() as stack:
             stack.enter_context(half_keys_and_values(self.model))
+            stack.enter_context(choices.halves())
             if activations:
                 stack.enter_context(bf16_activations(self.model))
             if weights:
@@ -259,13 +260,17 @@ class Model:
             yield
 
     def first_near_tie(self, prompt, factor, **roundings):
-        """The first row of a prompt at which these roundings may choose other experts, or None."""
+        """The first row of a prompt at which these roundings may choose other experts or keys, or
+        None."""
         n_chosen = routers.number_of(self.model.config, routers.CHOSEN)
-        with routers.watched(self.model) as plain:
+        with routers.watched(self.model) as plain, choices.watched() as plain_keys:
             self.logits([prompt])
         with self.roundings(**roundings), routers.watched(self.model) as rounded:
-            self.logits([prompt])
-        return routers.first_near_tie(plain, rounded, n_chosen, factor)
+            with choices.watched() as rounded_keys:
+                self.logits([prompt])
+        found = (routers.first_near_tie(plain, rounded, n_chosen, factor),
+                 choices.first_near_tie(plain_keys, rounded_keys, factor))
+        return min((row for row in found if row is not None), default=None)
 
 
 # Projections of classes that compute attention in a method of their own.

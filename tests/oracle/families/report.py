@@ -10,7 +10,8 @@ and from the GGUF file that `quantize` makes of it, and transformers {version}. 
 
 - **agree**: all logits of several prompts, within 5 times what the documented roundings do to the reference itself,
   or as near to the reference in float64 as that is in float32.
-- **near ties**: two experts of a router are as near to each other as those roundings reach; every row before agrees.
+- **near ties**: two experts of a router, or two keys of an index, are as near to each other as those roundings reach;
+  every row before agrees.
 - **refused by name**: the refusal names what the user's folder has. **GGUF refused**: `quantize` alone refuses.
 - **no reference**: transformers does not load or run the model.
 - **differ**: anything else: a silent difference, a crash, a refusal that names nothing.

@@ -31,8 +31,8 @@ SIZES = {"model_type", "vocab_size", "hidden_size", "head_dim", "intermediate_si
 
 @dataclasses.dataclass
 class Outcome:
-    """verdict: agree, near tie (two experts are nearly equal, and all rows before agree), refused, no
-    reference, gguf refused, or one of FAILING."""
+    """verdict: agree, near tie (two experts or keys are nearly equal, and all rows before agree),
+    refused, no reference, gguf refused, or one of FAILING."""
     verdict: str
     detail: str = ""
     deltas: dict = dataclasses.field(default_factory=dict)  # form: {length: Δ}
@@ -250,7 +250,7 @@ class Trial:
         if max(deltas) <= bound_of(noise) or self.outcome.failed or self.is_nearer(rows, noise):
             return
         if self.is_near_tie(rows, bound_of(noise), roundings):
-            self.say("near tie", f"{form}: experts that are nearly equal")
+            self.say("near tie", f"{form}: experts or keys that are nearly equal")
             return
         if form == "folder":
             self.say("different", "folder")
