@@ -677,12 +677,7 @@ class Binder {
       rotate_as_halves(rows.rows, row.role, plan, m_.rope);
       rotate_as_halves(numbers, row.role, plan, m_.rope);
     }
-    // A rounding of the activations would send rows to other experts or keys, or change whole
-    // streams.
-    const bool routes = row.role == Role::router || row.role == Role::shared_router ||
-                        row.role == Role::index_weights || row.role == Role::stream_router ||
-                        row.role == Role::stream_predict || row.role == Role::stream_correct;
-    const bool exact = routes && rows.dtype != DType::f32;
+    const bool exact = decides(row.role) && rows.dtype != DType::f32;
     linear.weight = TRY(source_.pack(exact ? TRY(source_.as_f32(rows)) : rows));
     return {};
   }

@@ -122,6 +122,13 @@ inline constexpr size_t kRoles = 86;
 constexpr bool is_of_index(Role role) {
   return role >= Role::index_q && role <= Role::index_weights;
 }
+// Whether a rounding of the activations before it would send rows to other experts or keys, or
+// change whole streams.
+constexpr bool decides(Role role) {
+  return role == Role::router || role == Role::shared_router || role == Role::index_weights ||
+         role == Role::stream_router || role == Role::stream_predict ||
+         role == Role::stream_correct;
+}
 // Norms. q and k are of queries and keys; q_a and kv_a of the short rows of latent attention,
 // index_k of an index's keys, always a layer norm; attn comes before attention or convolution; the
 // "sub" ones come before the last matrices of attention and feed-forward, the "post" ones follow
@@ -159,7 +166,7 @@ enum class NormRole : uint8_t {
   beside_post,
   scan
 };
-inline constexpr size_t kNormRoles = 24;
+inline constexpr size_t kNormRoles = 25;
 
 // A length that a layer's plan gives a number: of the residual stream, and that of an encoder that
 // the layer attends to; all query heads, key heads
