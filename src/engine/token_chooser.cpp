@@ -83,7 +83,8 @@ void TokenChooser::choose(int64_t row, std::span<float> logits, const SampleHist
     row_of(row).is_barred = std::ranges::none_of(logits, is_possible);
     if (row_of(row).is_barred) return;
   }
-  row_of(row).left = row == 0 ? state_ : row_of(row - 1).left;
+  // Other rows are chosen at the same time where none of them learns.
+  if (chooses_in_order()) row_of(row).left = row == 0 ? state_ : row_of(row - 1).left;
   const Token id = sampler_.sample(logits, history, row_of(row).numbers, row_of(row).left, scratch);
   std::optional<Event::Logprobs> logprobs;
   if (n_logprobs_ >= 0) logprobs = log_probabilities(own, id, n_logprobs_);
