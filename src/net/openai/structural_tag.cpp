@@ -25,7 +25,7 @@ ApiResult<const Json*> member(const Json& object, const std::string& field, cons
 }
 
 // Fails where the member is missing or of another type.
-ApiResult<std::string> text_member(const Json& object, const std::string& field, const char* name) {
+ApiResult<std::string> text_of_tag(const Json& object, const std::string& field, const char* name) {
   const Json& text = *TRY(member(object, field, name));
   if (!text.is_string()) return wrong_type(field + "." + name, "a string", text);
   return std::string(text.text());
@@ -147,10 +147,10 @@ class TagGrammar {
                                        {"end", FieldUse::honoured, ""}};
       TRY(check_fields(list[i], kTagRows, place + "."));
       tags.push_back(
-          Json{{"begin", TRY(text_member(list[i], place, "begin"))},
+          Json{{"begin", TRY(text_of_tag(list[i], place, "begin"))},
                {"content",
                 {{"type", "json_schema"}, {"json_schema", *TRY(member(list[i], place, "schema"))}}},
-               {"end", TRY(text_member(list[i], place, "end"))}});
+               {"end", TRY(text_of_tag(list[i], place, "end"))}});
     }
     const Json same = {{"type", "triggered_tags"},
                        {"tags", std::move(tags)},
@@ -161,14 +161,14 @@ class TagGrammar {
   // `ends`: texts that end what is around the format, which free text in it cannot have.
   ApiResult<std::string> format(const Json& value, const std::string& field, const Texts& ends) {
     if (!value.is_object()) return wrong_type(field, "an object", value);
-    const std::string type = TRY(text_member(value, field, "type"));
+    const std::string type = TRY(text_of_tag(value, field, "type"));
     TRY(check_members(value, field, type));
-    if (type == "const_string") return lark_quoted(TRY(text_member(value, field, "value")));
+    if (type == "const_string") return lark_quoted(TRY(text_of_tag(value, field, "value")));
     if (type == "json_schema") {
       return schema(*TRY(member(value, field, "json_schema")), field + ".json_schema");
     }
     if (type == "regex") {
-      return slashed(TRY(text_member(value, field, "pattern")));
+      return slashed(TRY(text_of_tag(value, field, "pattern")));
     }
     if (type == "any_text") return any_text(value, field, ends);
     if (type == "sequence" || type == "or") return elements(value, field, type == "or", ends);
@@ -210,7 +210,7 @@ class TagGrammar {
   // Its end is a text, or one of several.
   ApiResult<std::string> tag(const Json& value, const std::string& field) {
     if (!value.is_object()) return wrong_type(field, "an object", value);
-    const std::string begin = TRY(text_member(value, field, "begin"));
+    const std::string begin = TRY(text_of_tag(value, field, "begin"));
     const Json& end = *TRY(member(value, field, "end"));
     Texts ends;
     if (end.is_string()) ends.emplace_back(end.text());
@@ -260,7 +260,7 @@ class TagGrammar {
   // Tags with the separator between two, and nothing else.
   ApiResult<std::string> separated_tags(const Json& value, const std::string& field) {
     const std::string one = TRY(tags(value, field, nullptr));
-    const std::string separator = lark_quoted(TRY(text_member(value, field, "separator")));
+    const std::string separator = lark_quoted(TRY(text_of_tag(value, field, "separator")));
     const bool needs_one = TRY(read_flag(value, "at_least_one", false));
     const bool stops = TRY(read_flag(value, "stop_after_first", false));
     const std::string more = stops ? "" : fmt::format(" ({} {})*", separator, one);
