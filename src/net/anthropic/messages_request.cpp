@@ -91,7 +91,8 @@ ApiResult<std::string> block_type(const Json& block, const std::string& where) {
 
 ApiResult<Json> text_part(const Json& block, const std::string& where) {
   TRY(check_fields(block, kTextRows, where + "."));
-  return Json{{"type", "text"}, {"text", TRY(text_member(block, "text", where))}};
+  std::string text = TRY(text_member(block, "text", where));
+  return Json{{"type", "text"}, {"text", std::move(text)}};
 }
 
 // A text, or a list of text blocks, as content of a chat message.
@@ -158,10 +159,11 @@ class MessageParts {
     const Json* input = find_field(block, "input");
     if (input == nullptr) return missing_field(where + ".input");
     if (!input->is_object()) return wrong_type(where + ".input", "an object", *input);
-    calls_.push_back(Json{
-        {"id", TRY(text_member(block, "id", where))},
-        {"type", "function"},
-        {"function", {{"name", TRY(text_member(block, "name", where))}, {"arguments", *input}}}});
+    std::string id = TRY(text_member(block, "id", where));
+    std::string name = TRY(text_member(block, "name", where));
+    calls_.push_back(Json{{"id", std::move(id)},
+                          {"type", "function"},
+                          {"function", {{"name", std::move(name)}, {"arguments", *input}}}});
     return {};
   }
 
@@ -169,11 +171,11 @@ class MessageParts {
     TRY(check_fields(block, kToolResultRows, where + "."));
     finish();
     const Json* content = find_field(block, "content");
+    std::string id = TRY(text_member(block, "tool_use_id", where));
+    Json said = "";
+    if (content != nullptr) said = TRY(text_content(*content, where + ".content"));
     out_.push_back(
-        Json{{"role", "tool"},
-             {"tool_call_id", TRY(text_member(block, "tool_use_id", where))},
-             {"content",
-              content == nullptr ? Json("") : TRY(text_content(*content, where + ".content"))}});
+        Json{{"role", "tool"}, {"tool_call_id", std::move(id)}, {"content", std::move(said)}});
     return {};
   }
 
@@ -216,7 +218,8 @@ ApiResult<Json> read_messages(const Json& body) {
   if (!messages->is_array()) return wrong_type("messages", "an array", *messages);
   Json out = Json::array();
   if (const Json* system = find_field(body, "system")) {
-    out.push_back(Json{{"role", "system"}, {"content", TRY(text_content(*system, "system"))}});
+    Json content = TRY(text_content(*system, "system"));
+    out.push_back(Json{{"role", "system"}, {"content", std::move(content)}});
   }
   for (size_t i = 0; i < messages->size(); ++i) {
     TRY(add_message((*messages)[i], fmt::format("messages[{}]", i), out));
@@ -234,7 +237,8 @@ ApiResult<void> read_tools(const Json& tools, Json& chat) {
     const Json* schema = find_field(tools[i], "input_schema");
     if (schema == nullptr) return missing_field(where + ".input_schema");
     if (!schema->is_object()) return wrong_type(where + ".input_schema", "an object", *schema);
-    Json function = {{"name", TRY(text_member(tools[i], "name", where))}, {"parameters", *schema}};
+    std::string called = TRY(text_member(tools[i], "name", where));
+    Json function = {{"name", std::move(called)}, {"parameters", *schema}};
     for (const char* name : {"description", "strict"}) {
       if (const Json* value = find_field(tools[i], name)) function[name] = *value;
     }
@@ -256,9 +260,8 @@ ApiResult<void> read_tool_choice(const Json& choice, Json& chat) {
   } else if (type == "any") {
     chat["tool_choice"] = "required";
   } else if (type == "tool") {
-    chat["tool_choice"] = {
-        {"type", "function"},
-        {"function", {{"name", TRY(text_member(choice, "name", "tool_choice"))}}}};
+    std::string name = TRY(text_member(choice, "name", "tool_choice"));
+    chat["tool_choice"] = {{"type", "function"}, {"function", {{"name", std::move(name)}}}};
   } else {
     return tl::unexpected(
         bad_request("tool_choice.type", "'tool_choice.type' must be auto, any, tool or none"));
@@ -336,7 +339,8 @@ const BodyTable& messages_fields() { return kMessages; }
 const BodyTable& count_tokens_fields() { return kCountTokens; }
 
 ApiResult<Json> chat_of_messages(const Json& body) {
-  Json chat = {{"messages", TRY(read_messages(body))}};
+  Json chat = Json::object();
+  chat["messages"] = TRY(read_messages(body));
   const Json& messages = chat.at("messages");
   const bool is_begun = !messages.empty() && messages.back().at("role") == "assistant" &&
                         !messages.back().contains("tool_calls");

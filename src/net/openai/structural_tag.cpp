@@ -146,11 +146,12 @@ class TagGrammar {
                                        {"schema", FieldUse::honoured, ""},
                                        {"end", FieldUse::honoured, ""}};
       TRY(check_fields(list[i], kTagRows, place + "."));
-      tags.push_back(
-          Json{{"begin", TRY(text_of_tag(list[i], place, "begin"))},
-               {"content",
-                {{"type", "json_schema"}, {"json_schema", *TRY(member(list[i], place, "schema"))}}},
-               {"end", TRY(text_of_tag(list[i], place, "end"))}});
+      std::string begin = TRY(text_of_tag(list[i], place, "begin"));
+      const Json* const schema = TRY(member(list[i], place, "schema"));
+      std::string end = TRY(text_of_tag(list[i], place, "end"));
+      tags.push_back(Json{{"begin", std::move(begin)},
+                          {"content", {{"type", "json_schema"}, {"json_schema", *schema}}},
+                          {"end", std::move(end)}});
     }
     const Json same = {{"type", "triggered_tags"},
                        {"tags", std::move(tags)},

@@ -82,7 +82,8 @@ ApiResult<Json> part_list(const Json& content, std::initializer_list<std::string
           "unsupported_field"));
     }
     TRY(check_fields(content[i], kPartRows, place + "."));
-    parts.push_back(Json{{"type", "text"}, {"text", TRY(text_member(content[i], "text", place))}});
+    std::string text = TRY(text_member(content[i], "text", place));
+    parts.push_back(Json{{"type", "text"}, {"text", std::move(text)}});
   }
   return parts;
 }
@@ -205,7 +206,8 @@ ApiResult<void> read_function_tools(const Json& tools, Json& chat) {
                       "unsupported_field"));
     }
     TRY(check_fields(tools[i], kFunctionToolRows, where + "."));
-    Json function = {{"name", TRY(text_member(tools[i], "name", where))}};
+    std::string called = TRY(text_member(tools[i], "name", where));
+    Json function = {{"name", std::move(called)}};
     for (const char* name : {"description", "parameters", "strict"}) {
       if (const Json* value = find_field(tools[i], name)) function[name] = *value;
     }
