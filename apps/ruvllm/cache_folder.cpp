@@ -67,14 +67,28 @@ Status keep_on_disk(const CommandLine& line, const CacheFolder& cache, KvCacheCo
   return {};
 }
 
-Result<std::unique_ptr<SessionStore>> open_sessions(const CommandLine& line,
-                                                    const CacheFolder& cache, bool read_only) {
+namespace {
+
+Result<std::unique_ptr<SessionStore>> open_folder(const CommandLine& line, const CacheFolder& cache,
+                                                  const char* name, bool read_only) {
   SessionStore::Options options;
-  options.folder = cache.path + "/sessions";
+  options.folder = cache.path + name;
   options.key = TRY(read_key(cache.key_file));
   options.read_only = read_only;
   options.note = [&line](std::string_view text) { line.note(text); };
   return SessionStore::open(std::move(options));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SessionStore>> open_sessions(const CommandLine& line,
+                                                    const CacheFolder& cache, bool read_only) {
+  return open_folder(line, cache, "/sessions", read_only);
+}
+
+Result<std::unique_ptr<SessionStore>> open_responses(const CommandLine& line,
+                                                     const CacheFolder& cache) {
+  return open_folder(line, cache, "/responses", false);
 }
 
 }  // namespace ruv

@@ -32,5 +32,8 @@ Status keep_on_disk(const CommandLine& line, const CacheFolder& cache, KvCacheCo
 Result<std::unique_ptr<SessionStore>> open_sessions(const CommandLine& line,
                                                     const CacheFolder& cache,
                                                     bool read_only = false);
+// The files of kept responses, in a folder beside. Fails and requires as open_sessions.
+Result<std::unique_ptr<SessionStore>> open_responses(const CommandLine& line,
+                                                     const CacheFolder& cache);
 
 }  // namespace ruv

@@ -16,6 +16,7 @@
 #include "net/metrics.h"
 #include "net/openai/service.h"
 #include "net/openai/sessions.h"
+#include "net/responses/response_store.h"
 #include "open_engine.h"
 #include "open_model.h"
 #include "request_log.h"
@@ -150,7 +151,11 @@ Status serve(const CommandLine& line, ServeCall& call) {
       TRY(HttpServer::create(call.server, api_routes(service)));
   TRY(keep_on_disk(line, call.cache, call.engine.kv));
   std::unique_ptr<SessionStore> sessions;
-  if (!call.cache.path.empty()) sessions = TRY(open_sessions(line, call.cache));
+  std::unique_ptr<SessionStore> responses;
+  if (!call.cache.path.empty()) {
+    sessions = TRY(open_sessions(line, call.cache));
+    responses = TRY(open_responses(line, call.cache));
+  }
   const std::string path = TRY(chosen_model(call.model));
   call.engine.kv.gate_file = gate_file_of(path);
   const std::shared_ptr<const Model> model =
@@ -163,6 +168,11 @@ Status serve(const CommandLine& line, ServeCall& call) {
   std::unique_ptr<SessionKeeper> keeper;
   if (sessions) keeper = std::make_unique<SessionKeeper>(*sessions);
   service.sessions = keeper.get();
+  std::unique_ptr<SessionKeeper> response_keeper;
+  if (responses) {
+    response_keeper = std::make_unique<SessionKeeper>(*responses);
+    service.responses->keep_in(*response_keeper, [&line](std::string_view t) { line.note(t); });
+  }
   service.lenient = call.lenient;
   service.max_sequences = call.engine.max_sequences;
   service.usual = line.params_for(text->info(), call.sampling);
@@ -185,6 +195,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   // All before the server: their last events still go to its replies.
   engine.reset();
   keeper.reset();
+  response_keeper.reset();
   service.beside.reset();
   fmt::print(stderr, "stopped\n");
   return {};

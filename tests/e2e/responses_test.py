@@ -3,6 +3,8 @@
 
 Usage: responses_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
+import signal
+import tempfile
 import unittest
 
 from server import Server, need_package, run_tests
@@ -85,6 +87,34 @@ class ResponsesTest(unittest.TestCase):
                     lambda: self.client.responses.retrieve(by_hand.id)):
             with self.assertRaises(openai.NotFoundError):
                 act()
+
+    def test_kept_answers_survive_a_killed_server(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with Server("--temperature", "0", "--cache-dir", folder) as server:
+                with openai.OpenAI(base_url=server.url + "/v1", api_key="none",
+                                   max_retries=0) as client:
+                    body = {"model": "nano", "input": "hi", "max_output_tokens": 20}
+                    first = client.responses.create(**body)
+                    streamed = list(client.responses.create(**body, stream=True))[-1].response
+                    deleted = client.responses.create(**body)
+                    client.responses.delete(deleted.id)
+                    server.stop(signal.SIGKILL)
+            with Server("--temperature", "0", "--cache-dir", folder) as server:
+                with openai.OpenAI(base_url=server.url + "/v1", api_key="none",
+                                   max_retries=0) as client:
+                    for kept in (first, streamed):
+                        self.assertEqual(client.responses.retrieve(kept.id), kept)
+                        items = client.responses.input_items.list(kept.id).data
+                        self.assertEqual(items[0].content[0].text, "hi")
+                        second = client.responses.create(**{
+                            **body, "input": ABOUT, "previous_response_id": kept.id})
+                        by_hand = self.create(store=False, max_output_tokens=20, input=[
+                            {"role": "user", "content": "hi"},
+                            {"role": "assistant", "content": kept.output_text},
+                            {"role": "user", "content": ABOUT}])
+                        self.assertEqual(second.output_text, by_hand.output_text)
+                    with self.assertRaises(openai.NotFoundError):
+                        client.responses.retrieve(deleted.id)
 
     def test_calls_and_results(self):
         first = self.create(input="What is the weather in Oslo?", tools=[WEATHER],

@@ -89,6 +89,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void keep_turn();
   void close_choice(size_t index);
   void finish_all();
+  void send_end(std::string bytes);
   void fail_all(const ApiError& error);
   void cancel_all();
   bool write(std::string bytes);
@@ -144,6 +145,7 @@ void AnswerJob::start() {
   is_submitted_ = true;
   if (stream_) reply_->begin_stream(writer_->stream_type());
   reply_->on_disconnect([self = shared_from_this()] {
+    if (self->over_) return;  // all has been generated and waits to be kept
     self->over_ = true;
     self->turn_.reset();
     self->note_part();
@@ -467,8 +469,16 @@ void AnswerJob::finish_all() {
   over_ = true;
   const AnswerUsage sum = usage();
   note_usage(sum);
-  if (!stream_) return reply_->send({.body = whole_answer(sum)});
-  reply_->write_last(writer_->end(sum));
+  std::string bytes = stream_ ? writer_->end(sum) : whole_answer(sum);
+  writer_->when_kept([self = shared_from_this(), bytes = std::move(bytes)]() mutable {
+    self->reply_->post(
+        [self, bytes = std::move(bytes)]() mutable { self->send_end(std::move(bytes)); });
+  });
+}
+
+void AnswerJob::send_end(std::string bytes) {
+  if (!stream_) return reply_->send({.body = std::move(bytes)});
+  reply_->write_last(std::move(bytes));
 }
 
 // For the log and the limits.

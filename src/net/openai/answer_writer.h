@@ -97,6 +97,9 @@ class AnswerWriter {
 
   // The body of an answer that is not streamed.
   virtual std::string whole(std::span<const FinishedChoice> choices, const AnswerUsage& usage) = 0;
+  // Calls `send` when the end of an answer, which end() or whole() has made, may be sent: from
+  // within or from another thread.
+  virtual void when_kept(std::function<void()> send) { send(); }
   // The answer to a request that failed before its first byte.
   virtual HttpResponse refusal(const ApiError& error) const { return error_response(error); }
 

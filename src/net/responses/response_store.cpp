@@ -1,5 +1,14 @@
 #include "net/responses/response_store.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "net/openai/sessions.h"
+#include "net/responses/response_file.h"
+
 namespace ruv {
 
 // With what the containers take.
@@ -9,25 +18,94 @@ uint64_t ResponseStore::Entry::n_bytes() const {
          response.messages.size();
 }
 
+// The newest first, so that what does not fit is never read.
+void ResponseStore::keep_in(SessionKeeper& files, std::function<void(std::string_view)> note) {
+  const std::lock_guard lock(mutex_);
+  files_ = &files;
+  note_ = std::move(note);
+  std::vector<SessionInfo> infos = files.store().list_all();
+  std::ranges::stable_sort(infos, std::ranges::greater(), &SessionInfo::created);
+  bool is_full = false;
+  for (const SessionInfo& info : infos) {
+    if (!is_full) {
+      Result<StoredResponse> response = load_response(files.store(), info);
+      if (!response) {
+        note_(fmt::format("{}; the kept response is ignored", response.error().message()));
+        continue;
+      }
+      Entry entry{info.name, std::move(*response)};
+      const uint64_t n_added = entry.n_bytes();
+      is_full = !has_room(n_added);
+      if (!is_full) {
+        entries_.push_front(std::move(entry));
+        by_id_[info.name] = entries_.begin();
+        n_bytes_ += n_added;
+        continue;
+      }
+    }
+    if (const Status status = erase_response(files.store(), info.name); !status.ok())
+      note_(status.message());
+  }
+}
+
+bool ResponseStore::has_room(uint64_t n_bytes) const {
+  return n_bytes_ + n_bytes <= max_bytes_ && entries_.size() < max_responses_;
+}
+
+// The file goes later, but before any file that is written after this call.
 void ResponseStore::drop(std::list<Entry>::iterator entry) {
   n_bytes_ -= entry->n_bytes();
+  if (files_ != nullptr) {
+    files_->post([this, id = entry->id] {
+      const Status status = erase_response(files_->store(), id);
+      if (!status.ok() && status.code() != Code::not_found) note_(status.message());
+    });
+  }
   by_id_.erase(entry->id);
   entries_.erase(entry);
 }
 
 // An answer of the same name is replaced.
-void ResponseStore::put(const std::string& id, StoredResponse response) {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = by_id_.find(id); found != by_id_.end()) drop(found->second);
-  Entry entry{id, std::move(response)};
+bool ResponseStore::add(Entry entry) {
+  if (const auto found = by_id_.find(entry.id); found != by_id_.end()) drop(found->second);
   const uint64_t n_added = entry.n_bytes();
-  if (n_added > max_bytes_) return;
-  while (n_bytes_ + n_added > max_bytes_ || entries_.size() >= max_responses_) {
-    drop(entries_.begin());
-  }
+  if (n_added > max_bytes_) return false;
+  while (!has_room(n_added)) drop(entries_.begin());
   entries_.push_back(std::move(entry));
-  by_id_[id] = std::prev(entries_.end());
+  by_id_[entries_.back().id] = std::prev(entries_.end());
   n_bytes_ += n_added;
+  return true;
+}
+
+// The job is posted under the mutex, so that files are changed in the order of the entries.
+void ResponseStore::put(const std::string& id, StoredResponse response,
+                        std::function<void()> kept) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (add({id, std::move(response)}) && files_ != nullptr) {
+      files_->post([this, id, kept = std::move(kept)] {
+        write(id);
+        kept();
+      });
+      return;
+    }
+  }
+  kept();
+}
+
+// On the keeper's thread, which must survive running out of memory.
+void ResponseStore::write(const std::string& id) const {
+  Status status;
+  try {
+    const std::optional<StoredResponse> response = find(id);
+    if (!response) return;  // dropped already
+    status = save_response(files_->store(), id, *response);
+  } catch (const std::bad_alloc&) {
+    status = Status(Code::out_of_memory, "no memory left to write a response");
+  }
+  if (!status.ok()) {
+    note_(fmt::format("{}; response '{}' is kept in memory only", status.message(), id));
+  }
 }
 
 // A copy: the entry may be dropped at any time.
@@ -38,12 +116,28 @@ std::optional<StoredResponse> ResponseStore::find(const std::string& id) const {
   return found->second->response;
 }
 
-bool ResponseStore::erase(const std::string& id) {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_id_.find(id);
-  if (found == by_id_.end()) return false;
-  drop(found->second);
-  return true;
+// One that is in memory only, as it was too long for a file, has nothing to remove.
+void ResponseStore::erase(const std::string& id, std::function<void(Status)> erased) {
+  Status status;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_id_.find(id);
+    if (found == by_id_.end()) {
+      status = Status(Code::not_found, fmt::format("no response '{}' is kept here", id));
+    } else {
+      n_bytes_ -= found->second->n_bytes();
+      entries_.erase(found->second);
+      by_id_.erase(found);
+      if (files_ != nullptr) {
+        files_->post([this, id, erased = std::move(erased)] {
+          const Status gone = erase_response(files_->store(), id);
+          erased(gone.code() == Code::not_found ? Status() : gone);
+        });
+        return;
+      }
+    }
+  }
+  erased(status);
 }
 
 uint64_t ResponseStore::n_bytes() const {

@@ -23,8 +23,10 @@ Json input_items(const Json& body);
 
 // What a writer needs besides the answer.
 struct ResponseFrame {
-  Json body = {};                             // the request's; members are repeated in the answer
-  Json messages = {};                         // the conversation up to the answer
+  Json body = {};  // the request's; members are repeated in the answer
+  // JSON lists, written where that may take its time.
+  std::string input = {};                     // the request's items
+  std::string messages = {};                  // the conversation up to the answer
   std::shared_ptr<ResponseStore> store = {};  // null: the answer is not kept
 };
 MakeWriter responses_writer(ResponseFrame frame);

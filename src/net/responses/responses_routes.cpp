@@ -37,8 +37,11 @@ ApiResult<void> add_instructions(const Json& body, Json& chat) {
 ApiResult<void> respond(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   ResponseFrame frame{.body = call.body};
   Json chat = TRY(chat_of_responses(call.body, TRY(messages_before(call))));
-  frame.messages = chat.at("messages");
-  if (TRY(read_flag(call.body, "store", true))) frame.store = call.service.responses;
+  if (TRY(read_flag(call.body, "store", true))) {
+    frame.store = call.service.responses;
+    frame.input = input_items(call.body).dump();
+    frame.messages = chat.at("messages").dump();
+  }
   TRY(add_instructions(call.body, chat));
   GenerateRequest request = TRY(read_chat_request(chat, call.service.usual));
   return answer_conversation(call, std::move(request), responses_writer(std::move(frame)), reply);
@@ -61,10 +64,16 @@ HttpResponse show(const OpenAiService& service, std::string_view tail) {
   return {.body = fmt::format(R"({{"object":"list","data":{},"has_more":false}})", found->input)};
 }
 
-// A client may ask for that at any time.
-HttpResponse forget(const OpenAiService& service, const std::string& id) {
-  if (!service.responses->erase(id)) return error_response(no_response(id, ""));
-  return {.body = Json{{"id", id}, {"object", "response"}, {"deleted", true}}.dump()};
+// A client may ask for that at any time, and hears of it when the answer's file is gone.
+void forget(const OpenAiService& service, const std::string& id,
+            const std::shared_ptr<Reply>& reply) {
+  service.responses->erase(id, [id, reply](const Status& status) {
+    if (status.code() == Code::not_found)
+      return send_response(reply, error_response(no_response(id, "")));
+    if (!status.ok()) return send_response(reply, error_response(api_error(status)));
+    const Json json = {{"id", id}, {"object", "response"}, {"deleted", true}};
+    send_response(reply, {.body = json.dump()});
+  });
 }
 
 }  // namespace
@@ -74,9 +83,10 @@ std::vector<Route> responses_routes(const OpenAiService& service) {
       api_route(service, "POST", "/v1/responses", responses_fields(), answer_responses),
       simple_route("GET", "/v1/responses/{id}",
                    [&service](const HttpRequest& http) { return show(service, http.path_tail); }),
-      simple_route("DELETE", "/v1/responses/{id}", [&service](const HttpRequest& http) {
-        return forget(service, http.path_tail);
-      })};
+      Route{"DELETE", "/v1/responses/{id}",
+            [&service](HttpRequest& http, const std::shared_ptr<Reply>& reply) {
+              forget(service, http.path_tail, reply);
+            }}};
 }
 
 }  // namespace ruv

@@ -81,9 +81,11 @@ class ResponsesWriter final : public AnswerWriter {
 
   std::string end(const AnswerUsage& usage) override {
     usage_ = responses_usage(usage);
-    keep();
     const bool is_whole = finish_ != "length";
-    return whole_event(is_whole ? "response.completed" : "response.incomplete", status());
+    const char* const type = is_whole ? "response.completed" : "response.incomplete";
+    text_ = response(status()).dump();
+    return sse_event(type, fmt::format(R"({{"type":"{}","sequence_number":{},"response":{}}})",
+                                       type, n_events_++, text_));
   }
 
   std::string failure(const ApiError& error) override {
@@ -104,8 +106,22 @@ class ResponsesWriter final : public AnswerWriter {
       output_.push_back(call_item(next_id("fc_"), call, "completed"));
     }
     usage_ = responses_usage(usage);
-    keep();
-    return response(status()).dump();
+    text_ = response(status()).dump();
+    return text_;
+  }
+
+  // The end is sent when the answer is kept, so that the client can ask for it.
+  void when_kept(std::function<void()> send) override {
+    if (frame_.store == nullptr) return send();
+    std::string messages = frame_.messages;
+    messages.back() = messages.size() > 2 ? ',' : ' ';
+    messages += answer_message().dump() + "]";
+    frame_.store->put(id(),
+                      {.response = std::move(text_),
+                       .input = frame_.input,
+                       .messages = std::move(messages),
+                       .created = head_.created},
+                      std::move(send));
   }
 
   std::string take_back_call() override { return close_item("incomplete"); }
@@ -245,16 +261,6 @@ class ResponsesWriter final : public AnswerWriter {
     return message;
   }
 
-  // Before the client can ask for it.
-  void keep() {
-    if (frame_.store == nullptr) return;
-    Json messages = frame_.messages;
-    messages.push_back(answer_message());
-    frame_.store->put(id(), {.response = response(status()).dump(),
-                             .input = input_items(frame_.body).dump(),
-                             .messages = messages.dump()});
-  }
-
   std::shared_ptr<const ResponseFrame> frame_owner_;
   const ResponseFrame& frame_;
   AnswerHead head_;
@@ -263,7 +269,7 @@ class ResponsesWriter final : public AnswerWriter {
   Json error_;
   Item open_ = Item::none;
   std::string item_id_;
-  std::string text_;
+  std::string text_;  // of the open item; at the end, the whole answer as JSON
   ToolCall call_;
   std::string finish_;
   int64_t n_events_ = 0;
