@@ -167,6 +167,9 @@ class Engine {
   // Allocates all memory that steps need. Fails: out_of_memory, invalid (options).
   static Result<std::unique_ptr<Engine>> create(std::shared_ptr<const Model> model,
                                                 const EngineOptions& options = {});
+  // Bytes of keys and values that create() would allocate without a draft model's; a model
+  // whose weights were not read will do. Fails: invalid (options).
+  static Result<int64_t> kv_bytes(const Model& model, const EngineOptions& options = {});
   // Ends every open request, queued ones too, with finish `cancelled` before it returns; their
   // on_event is not called afterwards.
   virtual ~Engine() = default;

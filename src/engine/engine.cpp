@@ -52,6 +52,10 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
   return std::make_unique<BatchEngine>(std::move(model), complete, std::move(parts));
 }
 
+Result<int64_t> Engine::kv_bytes(const Model& model, const EngineOptions& options) {
+  return kv_bytes_for(model, TRY(complete_options(options, model)));
+}
+
 Result<Embedding> Engine::embed(std::vector<Token> text, const EmbedParams& params,
                                 const ServiceTerms& terms) {
   std::vector<std::vector<Token>> texts;

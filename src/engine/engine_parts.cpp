@@ -172,6 +172,12 @@ Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
   return o;
 }
 
+int64_t kv_bytes_for(const Model& model, const EngineOptions& complete) {
+  const CacheLayout layout = layout_for(model, complete);
+  return KvPages::bytes_for(layout, pages_for(complete.kv.max_tokens),
+                            frame_limits(complete, layout, complete.kv.tail_tokens));
+}
+
 Result<EngineParts> make_parts(const Model& model, const EngineOptions& complete) {
   EngineParts parts;
   std::random_device device;

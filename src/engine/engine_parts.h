@@ -32,6 +32,9 @@ int64_t checkpoints_for(const CacheLayout& layout, int64_t n_sequences, int64_t 
 // keeps what follows from the model.
 std::string layers_text(const KvPages& pages);
 
+// Memory of the pages that make_parts allocates for complete options, without a draft model's.
+int64_t kv_bytes_for(const Model& model, const EngineOptions& complete);
+
 // Builds the parts for complete options. `model` and the draft model must outlive them. Fails:
 // out_of_memory, and as opening the disk's pages and the draft model do.
 Result<EngineParts> make_parts(const Model& model, const EngineOptions& complete);
