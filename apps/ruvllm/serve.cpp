@@ -1,4 +1,4 @@
-// ruvllm serve: serves one model over the OpenAI API until SIGINT or SIGTERM.
+// ruvllm serve: serves models over the OpenAI API until SIGINT or SIGTERM.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "api_key.h"
 #include "base/freed_memory.h"
+#include "base/machine.h"
 #include "base/open_files.h"
 #include "cache_folder.h"
 #include "command_line.h"
@@ -14,18 +15,22 @@
 #include "net/http/access.h"
 #include "net/http/server.h"
 #include "net/metrics.h"
-#include "net/openai/service.h"
+#include "net/openai/routes.h"
 #include "net/openai/sessions.h"
 #include "net/responses/response_store.h"
 #include "open_engine.h"
 #include "open_model.h"
 #include "request_log.h"
+#include "served_model.h"
 
 namespace ruv {
 namespace {
 
 struct ServeCall {
-  std::string model;
+  std::vector<std::string> models;
+  std::string models_dir;
+  int64_t model_mebibytes = 0;  // 0: usual_model_bytes()
+  int64_t keep_seconds = -1;    // negative: while there is room
   LoadCall load;
   std::string alias;
   bool lenient = false;
@@ -39,22 +44,6 @@ struct ServeCall {
   ServerOptions server;
   EngineOptions engine;
 };
-
-// The names that requests may use; answers carry the first: --alias when given, else the file's
-// name without .gguf, else the name inside the file, else the file's name.
-std::vector<std::string> model_names(const ServeCall& call, const std::string& path,
-                                     const ModelInfo& info) {
-  std::filesystem::path file(path);
-  if (!file.has_filename()) file = file.parent_path();  // a folder given with a slash at its end
-  const std::string whole = file.filename().string();
-  if (file.extension() == ".gguf") file.replace_extension();
-  std::vector<std::string> names;
-  for (const std::string& name : {call.alias, file.filename().string(), info.name, whole}) {
-    if (name.empty() || std::ranges::find(names, name) != names.end()) continue;
-    names.push_back(name);
-  }
-  return names;
-}
 
 std::string url_of(const HttpServer& server, const ServerOptions& options) {
   if (!options.socket_file.empty()) return "unix:" + options.socket_file;
@@ -127,6 +116,110 @@ void limit_connections(const CommandLine& line, int64_t& max_connections) {
   max_connections = n;
 }
 
+// The files of sessions and of kept responses, and the threads that write them; without a cache
+// folder there are none.
+class KeptFiles {
+ public:
+  static Result<std::unique_ptr<KeptFiles>> open(const CommandLine& line, const CacheFolder& cache,
+                                                 ServerParts& parts) {
+    auto kept = std::make_unique<KeptFiles>();
+    if (cache.path.empty()) return kept;
+    kept->sessions_ = TRY(open_sessions(line, cache));
+    kept->responses_ = TRY(open_responses(line, cache));
+    kept->session_keeper_ = std::make_unique<SessionKeeper>(*kept->sessions_);
+    kept->response_keeper_ = std::make_unique<SessionKeeper>(*kept->responses_);
+    parts.sessions = kept->session_keeper_.get();
+    parts.responses->keep_in(*kept->response_keeper_,
+                             [&line](std::string_view text) { line.note(text); });
+    return kept;
+  }
+  // Writes what waits.
+  void close() {
+    session_keeper_.reset();
+    response_keeper_.reset();
+  }
+
+ private:
+  std::unique_ptr<SessionStore> sessions_, responses_;
+  std::unique_ptr<SessionKeeper> session_keeper_, response_keeper_;
+};
+
+// Three quarters of the memory, as keys and values of a model get a quarter of it at most.
+int64_t usual_model_bytes() { return machine_memory_bytes() / 4 * 3; }
+
+ModelPoolOptions pool_options(const CommandLine& line, const ServeCall& call) {
+  ModelPoolOptions options;
+  options.max_bytes = call.model_mebibytes > 0 ? call.model_mebibytes << 20 : usual_model_bytes();
+  if (call.keep_seconds >= 0) options.keep = call.keep_seconds;
+  options.note = [&line](std::string_view text) { line.note(text); };
+  return options;
+}
+
+// A model loses the names that another has already, as copies of a file have the same name inside.
+// Fails where that is its first name.
+Status take_names(const std::vector<ModelSource>& sources, ModelSource& added) {
+  const std::string first = added.names.front();
+  for (const ModelSource& other : sources) {
+    std::erase_if(added.names, [&](const std::string& name) {
+      return std::ranges::find(other.names, name) != other.names.end();
+    });
+  }
+  if (!added.names.empty() && added.names.front() == first) return {};
+  return fail(Code::invalid,
+              "two models have the name '{}': give one another, as in --model other=PATH", first);
+}
+
+// Those of --model must be usable; those of --models-dir that are not are named and left out.
+Status add_models(const CommandLine& line, const ServeCall& call, const ServedModelCall& served,
+                  const ServerParts& parts, ModelPool& pool) {
+  std::vector<NamedModel> given;
+  for (const std::string& text : call.models) given.push_back(named_model(text));
+  const size_t n_given = given.size();
+  if (!call.models_dir.empty()) {
+    for (NamedModel& model : TRY(models_in(call.models_dir))) given.push_back(std::move(model));
+  }
+  if (given.empty()) given.push_back({.path = TRY(chosen_model(""))});
+  if (!call.alias.empty()) given.front().name = call.alias;
+  std::vector<ModelSource> sources;
+  for (size_t i = 0; i < given.size(); ++i) {
+    Result<ModelSource> source = model_source(served, parts, given[i], sources.empty());
+    if (source) {
+      if (Status clash = take_names(sources, *source); !clash.ok()) source = tl::unexpected(clash);
+    }
+    if (source) {
+      sources.push_back(std::move(*source));
+    } else if (i < n_given || call.models_dir.empty()) {
+      return source.error();
+    } else {
+      line.note(fmt::format("{} is left out: {}", given[i].path, source.error().message()));
+    }
+  }
+  if (sources.empty()) {
+    return fail(Code::not_found, "--models-dir {}: no model there can be used", call.models_dir);
+  }
+  if (sources.size() > 1 && !call.load.draft_model.empty()) {
+    return fail(Code::invalid, "--draft-model goes with one model; {} are given", sources.size());
+  }
+  for (ModelSource& source : sources) pool.add(std::move(source));
+  return {};
+}
+
+// Which model is loaded, what requests are sampled with, and where the server listens.
+void print_start(const ServeCall& call, const ModelPool& models, const std::string& url) {
+  const ServiceLease lease = *models.loaded("");
+  const Engine& engine = *lease->engine;
+  const ModelInfo& info = lease->text->info();
+  fmt::print(stderr,
+             "model {}, context {} tokens, {} answers at a time, keys and values {}\n"
+             "sampling {}: {}\n",
+             lease->names.front(), engine.n_ctx(), call.engine.max_sequences, kv_text(engine, call),
+             info.sampling.empty() ? "as usual" : "as the model says", sampling_text(lease->usual));
+  const size_t n_more = models.list().size() - 1;
+  if (n_more > 0) fmt::print(stderr, "{} more models are loaded when they are asked for\n", n_more);
+  fmt::print(stderr, "listening on {}\n", url);
+  std::fflush(stderr);
+}
+
 Status serve(const CommandLine& line, ServeCall& call) {
   call.server.api_keys = TRY(api_keys_of(line, call.api_key));
   if (line.given("--api-key-file")) {
@@ -141,50 +234,22 @@ Status serve(const CommandLine& line, ServeCall& call) {
   limit_connections(line, call.server.max_connections);
   const std::unique_ptr<RequestLog> log = TRY(open_log(call));
   // Opens the port first, so that a port in use is reported before minutes of loading. Clients that
-  // connect meanwhile wait: routes are called only from run() on, when the service is complete.
-  OpenAiService service;
-  call.server.on_request = [&log, &service](const RequestRecord& record) {
+  // connect meanwhile wait: routes are called only from run() on, when a model is loaded.
+  ServerParts parts = make_server_parts();
+  ModelPool models(parts, pool_options(line, call));
+  call.server.on_request = [&log, &parts](const RequestRecord& record) {
     log->add(record);
-    if (service.metrics != nullptr) service.metrics->count(record);
+    parts.metrics->count(record);
   };
   const std::unique_ptr<HttpServer> server =
-      TRY(HttpServer::create(call.server, api_routes(service)));
+      TRY(HttpServer::create(call.server, api_routes(models)));
   TRY(keep_on_disk(line, call.cache, call.engine.kv));
-  std::unique_ptr<SessionStore> sessions;
-  std::unique_ptr<SessionStore> responses;
-  if (!call.cache.path.empty()) {
-    sessions = TRY(open_sessions(line, call.cache));
-    responses = TRY(open_responses(line, call.cache));
-  }
-  const std::string path = TRY(chosen_model(call.model));
-  call.engine.kv.gate_file = gate_file_of(path);
-  const std::shared_ptr<const Model> model =
-      TRY(open_model(path, call.engine.n_threads, call.load));
-  const std::unique_ptr<ModelText> text = text_of_model(model);
-  call.engine.draft_model = TRY(open_draft_model(call.engine.n_threads, call.load));
-  call.engine.max_batch_tokens = step_tokens_for(*model, call.engine.n_ctx);
-  std::unique_ptr<Engine> engine = TRY(Engine::create(model, call.engine));
-  service = make_service(*engine, *text, model_names(call, path, text->info()));
-  std::unique_ptr<SessionKeeper> keeper;
-  if (sessions) keeper = std::make_unique<SessionKeeper>(*sessions);
-  service.sessions = keeper.get();
-  std::unique_ptr<SessionKeeper> response_keeper;
-  if (responses) {
-    response_keeper = std::make_unique<SessionKeeper>(*responses);
-    service.responses->keep_in(*response_keeper, [&line](std::string_view t) { line.note(t); });
-  }
-  service.lenient = call.lenient;
-  service.max_sequences = call.engine.max_sequences;
-  service.usual = line.params_for(text->info(), call.sampling);
-  fmt::print(stderr,
-             "model {}, context {} tokens, {} answers at a time, keys and values {}\n"
-             "sampling {}: {}\n"
-             "listening on {}\n",
-             service.names.front(), engine->n_ctx(), call.engine.max_sequences,
-             kv_text(*engine, call),
-             text->info().sampling.empty() ? "as usual" : "as the model says",
-             sampling_text(service.usual), url_of(*server, call.server));
-  std::fflush(stderr);
+  const std::unique_ptr<KeptFiles> kept = TRY(KeptFiles::open(line, call.cache, parts));
+  parts.lenient = call.lenient;
+  const ServedModelCall served{line, call.load, call.engine, call.sampling};
+  TRY(add_models(line, call, served, parts, models));
+  TRY(models.load_first());
+  print_start(call, models, url_of(*server, call.server));
   if (!server->run()) {
     // What that request uses must not be taken away, so the process ends as it is. Sessions and
     // pages are safe: what has been acknowledged is on disk.
@@ -193,10 +258,9 @@ Status serve(const CommandLine& line, ServeCall& call) {
     std::_Exit(kDone);
   }
   // All before the server: their last events still go to its replies.
-  engine.reset();
-  keeper.reset();
-  response_keeper.reset();
-  service.beside.reset();
+  models.close();
+  kept->close();
+  parts.beside.reset();
   fmt::print(stderr, "stopped\n");
   return {};
 }
@@ -206,12 +270,24 @@ Status serve(const CommandLine& line, ServeCall& call) {
 int serve_command(int argc, char** argv) {
   ServeCall call;
   call.server.stop_on_signals = true;
-  CommandLine line("serve", "Serves one model over HTTP, as the OpenAI API does.");
-  line.text("--model,-m", call.model, kModelHelp);
+  CommandLine line("serve", "Serves models over HTTP, as the OpenAI API does.");
+  line.texts("--model,-m", call.models,
+             "GGUF file or folder with safetensors, or NAME=PATH; repeat it for more: the first is "
+             "loaded at once, the others when a request asks for them. The built-in model when "
+             "absent");
+  line.text("--models-dir", call.models_dir,
+            "Folder whose models are served, too: GGUF files and folders with safetensors");
+  line.integer("--model-memory", call.model_mebibytes, 0, int64_t{1} << 30,
+               "Memory of all loaded models together in MiB, keys and values included; where a "
+               "model needs more room, others are unloaded. 0: three quarters of the machine's");
+  line.integer("--keep-alive", call.keep_seconds, -1, int64_t{1} << 30,
+               "Seconds without a request after which a model is unloaded; -1: it stays while "
+               "there is room");
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
   line.sampling(call.sampling);
-  line.text("--alias", call.alias, "Name of the model in requests and answers; else the file's");
+  line.text("--alias", call.alias,
+            "Name of the first model in requests and answers; else the file's");
   line.texts("--cors-origin", call.server.cors_origins,
              "A web page elsewhere that may use the server, as https://app.example; repeat it for "
              "more; *: any");

@@ -8,7 +8,8 @@
 #include <filesystem>
 
 #include "base/check.h"
-#include "net/openai/service.h"
+#include "net/one_model.h"
+#include "net/openai/routes.h"
 #include "net/openai/sessions.h"
 #include "net/scripted_engine.h"
 
@@ -57,7 +58,7 @@ class FuzzService {
     folder_ = name;
     store_ = *SessionStore::open({.folder = folder_, .max_sessions = 8});
     keeper_ = std::make_unique<SessionKeeper>(*store_);
-    service_ = make_service(engine_, text_, {"m"});
+    service_ = make_service(make_server_parts(), engine_, text_, {"m"});
     service_.sessions = keeper_.get();
     service_.beside = std::make_shared<Workers>(0);
   }
@@ -66,7 +67,7 @@ class FuzzService {
     store_.reset();
     std::filesystem::remove_all(folder_);
   }
-  std::vector<Route> routes() const { return api_routes(service_); }
+  std::vector<Route> routes() { return api_routes(models_); }
   // Does what the service computes beside the engine. False: there is nothing.
   bool run_beside() const { return service_.beside->run_one(); }
 
@@ -77,6 +78,7 @@ class FuzzService {
   std::unique_ptr<SessionStore> store_;
   std::unique_ptr<SessionKeeper> keeper_;
   OpenAiService service_;
+  OneModel models_{service_};
 };
 
 }  // namespace ruv

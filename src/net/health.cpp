@@ -2,9 +2,11 @@
 // GET /ready: whether it takes requests now. GET /v1/engine/stats: what its caches and drafts did.
 // GET /metrics: the same and more for Prometheus. All copy numbers that are ready, so they are
 // answered on the network thread, whatever the workers do.
+#include <array>
+
 #include "base/json.h"
 #include "net/metrics.h"
-#include "net/openai/service.h"
+#include "net/openai/routes.h"
 
 namespace ruv {
 
@@ -58,113 +60,241 @@ Json speculation_json(const SpeculativeStats& s) {
           {"speed_up", s.speed_up}};
 }
 
-// One metric under several names.
-void write_all(MetricsText& out, std::initializer_list<std::string_view> names,
-               std::string_view type, std::string_view help, double value) {
-  for (const std::string_view name : names) out.single(name, type, help, value);
-}
-
 double share(int64_t part, int64_t all) {
   return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
 }
 
-void write_engine(const OpenAiService& service, MetricsText& out) {
-  const Engine::Load load = service.engine->load();
-  const KvCacheStats kv = service.engine->kv_stats();
-  const SpeculativeStats drafts = service.engine->speculative_stats();
-  const auto number = [](auto value) { return static_cast<double>(value); };
-  write_all(
-      out, {"ruvllm_requests_running", "vllm:num_requests_running", "llamacpp:requests_processing"},
-      "gauge", "Answers that are being generated.", number(load.n_running));
-  write_all(out,
-            {"ruvllm_requests_waiting", "vllm:num_requests_waiting", "llamacpp:requests_deferred"},
-            "gauge", "Requests in the queue.", number(load.n_waiting));
-  write_all(out, {"ruvllm_requests_refused_total"}, "counter",
-            "Requests refused because the queue was full.", number(load.n_refused));
-  write_all(out, {"ruvllm_steps_total", "llamacpp:n_decode_total"}, "counter", "Engine steps.",
-            number(load.n_steps));
-  write_all(out, {"ruvllm_kv_usage_ratio", "vllm:kv_cache_usage_perc"}, "gauge",
-            "Share of the pages of keys and values that hold some.",
-            share(kv.total_pages - kv.free_pages, kv.total_pages));
+// What a loaded model's engine says of itself.
+struct EngineNumbers {
+  std::string name;
+  Engine::Load load;
+  KvCacheStats kv;
+  SpeculativeStats drafts;
+  int64_t created = 0;
+};
+
+std::vector<EngineNumbers> numbers_of(const ServedModels& models) {
+  std::vector<EngineNumbers> all;
+  for (const ModelState& state : models.list()) {
+    const auto lease = models.loaded(state.names.front());
+    if (!lease) continue;
+    const Engine& engine = *(*lease)->engine;
+    all.push_back({state.names.front(), engine.load(), engine.kv_stats(),
+                   engine.speculative_stats(), state.created});
+  }
+  return all;
+}
+
+// A metric under several names, of each model.
+struct EngineMetric {
+  std::vector<std::string_view> names;
+  std::string_view type;
+  std::string_view help;
+  double (*value)(const EngineNumbers&);
+};
+
+template <auto Part, auto Member>
+double number(const EngineNumbers& of) {
+  return static_cast<double>(of.*Part.*Member);
+}
+
+std::span<const EngineMetric> engine_metrics() {
+  using N = EngineNumbers;
+  using Load = Engine::Load;
+  using Kv = KvCacheStats;
+  using Drafts = SpeculativeStats;
+  static const std::array kMetrics{
+      EngineMetric{
+          {"ruvllm_requests_running", "vllm:num_requests_running", "llamacpp:requests_processing"},
+          "gauge",
+          "Answers that are being generated.",
+          number<&N::load, &Load::n_running>},
+      EngineMetric{
+          {"ruvllm_requests_waiting", "vllm:num_requests_waiting", "llamacpp:requests_deferred"},
+          "gauge",
+          "Requests in the queue.",
+          number<&N::load, &Load::n_waiting>},
+      EngineMetric{{"ruvllm_requests_refused_total"},
+                   "counter",
+                   "Requests refused because the queue was full.",
+                   number<&N::load, &Load::n_refused>},
+      EngineMetric{{"ruvllm_steps_total", "llamacpp:n_decode_total"},
+                   "counter",
+                   "Engine steps.",
+                   number<&N::load, &Load::n_steps>},
+      EngineMetric{{"ruvllm_kv_usage_ratio", "vllm:kv_cache_usage_perc"},
+                   "gauge",
+                   "Share of the pages of keys and values that hold some.",
+                   [](const N& of) {
+                     return share(of.kv.total_pages - of.kv.free_pages, of.kv.total_pages);
+                   }},
+      EngineMetric{{"ruvllm_kv_evicted_pages_total"},
+                   "counter",
+                   "Pages that left memory.",
+                   number<&N::kv, &Kv::evicted_pages>},
+      EngineMetric{{"ruvllm_kv_restored_pages_total"},
+                   "counter",
+                   "Pages read back from disk.",
+                   number<&N::kv, &Kv::restored_pages>},
+      EngineMetric{{"ruvllm_preemptions_total", "vllm:num_preemptions_total"},
+                   "counter",
+                   "Answers that gave their place to others for a time.",
+                   number<&N::kv, &Kv::preemptions>},
+      EngineMetric{{"ruvllm_prefix_tokens_total", "vllm:prefix_cache_queries_total"},
+                   "counter",
+                   "Tokens of prompts that were looked up in the prefix cache.",
+                   number<&N::kv, &Kv::prompt_tokens>},
+      EngineMetric{{"ruvllm_prefix_hit_tokens_total", "vllm:prefix_cache_hits_total"},
+                   "counter",
+                   "Tokens that it had.",
+                   number<&N::kv, &Kv::reused_tokens>},
+      EngineMetric{{"ruvllm_draft_tokens_total", "vllm:spec_decode_num_draft_tokens_total",
+                    "llamacpp:spec_decode_num_draft_tokens_total"},
+                   "counter",
+                   "Tokens drafted and checked.",
+                   number<&N::drafts, &Drafts::n_drafted>},
+      EngineMetric{
+          {"ruvllm_accepted_draft_tokens_total", "vllm:spec_decode_num_accepted_tokens_total",
+           "llamacpp:spec_decode_num_accepted_tokens_total"},
+          "counter",
+          "Drafted tokens that were right.",
+          number<&N::drafts, &Drafts::n_accepted>},
+      EngineMetric{{"ruvllm_model_start_time_seconds"},
+                   "gauge",
+                   "When the model was loaded, unix time.",
+                   [](const N& of) { return static_cast<double>(of.created); }}};
+  return kMetrics;
+}
+
+void write_pages(std::span<const EngineNumbers> all, MetricsText& out) {
   constexpr std::string_view kPages = "ruvllm_kv_pages";
   out.begin(kPages, "gauge", "Pages of keys and values by where they are.");
-  out.sample(kPages, {{"tier", "free"}}, number(kv.free_pages));
-  out.sample(kPages, {{"tier", "cached"}}, number(kv.cached_pages));
-  out.sample(kPages, {{"tier", "disk"}}, number(kv.disk_pages));
-  write_all(out, {"ruvllm_kv_evicted_pages_total"}, "counter", "Pages that left memory.",
-            number(kv.evicted_pages));
-  write_all(out, {"ruvllm_kv_restored_pages_total"}, "counter", "Pages read back from disk.",
-            number(kv.restored_pages));
-  write_all(out, {"ruvllm_preemptions_total", "vllm:num_preemptions_total"}, "counter",
-            "Answers that gave their place to others for a time.", number(kv.preemptions));
-  write_all(out, {"ruvllm_prefix_tokens_total", "vllm:prefix_cache_queries_total"}, "counter",
-            "Tokens of prompts that were looked up in the prefix cache.", number(kv.prompt_tokens));
-  write_all(out, {"ruvllm_prefix_hit_tokens_total", "vllm:prefix_cache_hits_total"}, "counter",
-            "Tokens that it had.", number(kv.reused_tokens));
-  write_all(out,
-            {"ruvllm_draft_tokens_total", "vllm:spec_decode_num_draft_tokens_total",
-             "llamacpp:spec_decode_num_draft_tokens_total"},
-            "counter", "Tokens drafted and checked.", number(drafts.n_drafted));
-  write_all(out,
-            {"ruvllm_accepted_draft_tokens_total", "vllm:spec_decode_num_accepted_tokens_total",
-             "llamacpp:spec_decode_num_accepted_tokens_total"},
-            "counter", "Drafted tokens that were right.", number(drafts.n_accepted));
-  write_all(out, {"process_start_time_seconds"}, "gauge", "When the model was loaded, unix time.",
-            number(service.created));
+  for (const EngineNumbers& of : all) {
+    const auto add = [&](std::string_view tier, int64_t n) {
+      out.sample(kPages, {{"model_name", of.name}, {"tier", tier}}, static_cast<double>(n));
+    };
+    add("free", of.kv.free_pages);
+    add("cached", of.kv.cached_pages);
+    add("disk", of.kv.disk_pages);
+  }
+}
+
+void write_models(const ServedModels& models, MetricsText& out) {
+  constexpr std::string_view kLoaded = "ruvllm_model_loaded";
+  const std::vector<ModelState> states = models.list();
+  out.begin(kLoaded, "gauge", "1: the model is loaded.");
+  for (const ModelState& state : states) {
+    out.sample(kLoaded, {{"model_name", state.names.front()}},
+               state.phase == ModelPhase::loaded ? 1 : 0);
+  }
+  constexpr std::string_view kBytes = "ruvllm_model_bytes";
+  out.begin(kBytes, "gauge", "Memory of the model; an estimate while it is not loaded.");
+  for (const ModelState& state : states) {
+    out.sample(kBytes, {{"model_name", state.names.front()}}, static_cast<double>(state.n_bytes));
+  }
+}
+
+void write_engines(const ServedModels& models, MetricsText& out) {
+  const std::vector<EngineNumbers> all = numbers_of(models);
+  for (const EngineMetric& metric : engine_metrics()) {
+    for (const std::string_view name : metric.names) {
+      out.begin(name, metric.type, metric.help);
+      for (const EngineNumbers& of : all) {
+        out.sample(name, {{"model_name", of.name}}, metric.value(of));
+      }
+    }
+  }
+  write_pages(all, out);
+  write_models(models, out);
+}
+
+// The first reason why a loaded model takes no requests; ok: none has one.
+Status condition_of(const ServedModels& models) {
+  for (const ModelState& state : models.list()) {
+    const auto lease = models.loaded(state.names.front());
+    if (!lease) continue;
+    TRY((*lease)->engine->condition());
+  }
+  return {};
+}
+
+// With a status that monitoring programs look for.
+HttpResponse not_well(const Status& condition) {
+  HttpResponse response = error_response(api_error(condition));
+  response.status = 503;
+  return response;
+}
+
+// All loaded models together.
+Engine::Load load_of(const ServedModels& models) {
+  Engine::Load sum;
+  for (const EngineNumbers& of : numbers_of(models)) {
+    sum.n_running += of.load.n_running;
+    sum.n_waiting += of.load.n_waiting;
+    sum.free_pages += of.load.free_pages;
+    sum.total_pages += of.load.total_pages;
+    sum.n_steps += of.load.n_steps;
+    sum.n_refused += of.load.n_refused;
+  }
+  return sum;
+}
+
+HttpResponse stats_of(const ServedModels& models, const HttpRequest& request) {
+  const auto lease = models.loaded(asked_in_query(request));
+  if (!lease) return error_response(lease.error());
+  const Engine& engine = *(*lease)->engine;
+  const KvCacheStats kv = engine.kv_stats();
+  const Json json = {{"load", load_json(engine.load())},
+                     {"kv", kv_json(kv)},
+                     {"prefix", prefix_json(kv)},
+                     {"disk", disk_json(kv)},
+                     {"speculation", speculation_json(engine.speculative_stats())}};
+  return {.body = json.dump()};
+}
+
+// A route that asks for no key.
+Route open_route(const char* path, std::function<HttpResponse(const HttpRequest&)> answer) {
+  Route route = simple_route("GET", path, std::move(answer));
+  route.needs_key = false;
+  route.thread = RouteThread::network;
+  return route;
 }
 
 }  // namespace
 
-Route stats_route(const OpenAiService& service) {
-  Route route = simple_route("GET", "/v1/engine/stats", [&service](const HttpRequest&) {
-    const KvCacheStats kv = service.engine->kv_stats();
-    const Json json = {{"load", load_json(service.engine->load())},
-                       {"kv", kv_json(kv)},
-                       {"prefix", prefix_json(kv)},
-                       {"disk", disk_json(kv)},
-                       {"speculation", speculation_json(service.engine->speculative_stats())}};
-    return HttpResponse{.body = json.dump()};
+Route stats_route(ServedModels& models) {
+  Route route = simple_route("GET", "/v1/engine/stats", [&models](const HttpRequest& request) {
+    return stats_of(models, request);
   });
   route.thread = RouteThread::network;
   route.scope = KeyScope::observe;
   return route;
 }
 
-Route health_route(const OpenAiService& service) {
-  Route route = simple_route("GET", "/health", [&service](const HttpRequest&) {
-    if (const Status condition = service.engine->condition(); !condition.ok()) {
-      HttpResponse response = error_response(api_error(condition));
-      response.status = 503;  // the status that monitoring programs look for
-      return response;
-    }
+Route health_route(ServedModels& models) {
+  return open_route("/health", [&models](const HttpRequest&) {
+    if (const Status condition = condition_of(models); !condition.ok()) return not_well(condition);
     const Json json = {{"status", "ok"},
-                       {"model", service.names.front()},
-                       {"load", load_json(service.engine->load())}};
+                       {"model", models.list().front().names.front()},
+                       {"load", load_json(load_of(models))}};
     return HttpResponse{.body = json.dump()};
   });
-  route.needs_key = false;
-  route.thread = RouteThread::network;
-  return route;
 }
 
-Route ready_route(const OpenAiService& service) {
-  Route route = simple_route("GET", "/ready", [&service](const HttpRequest&) {
-    const Status condition = service.engine->condition();
-    if (condition.ok()) return HttpResponse{.body = R"({"status":"ready"})"};
-    HttpResponse response = error_response(api_error(condition));
-    response.status = 503;
-    return response;
+Route ready_route(ServedModels& models) {
+  return open_route("/ready", [&models](const HttpRequest&) {
+    if (const Status condition = condition_of(models); !condition.ok()) return not_well(condition);
+    return HttpResponse{.body = R"({"status":"ready"})"};
   });
-  route.needs_key = false;
-  route.thread = RouteThread::network;
-  return route;
 }
 
-Route metrics_route(const OpenAiService& service) {
-  Route route = simple_route("GET", "/metrics", [&service](const HttpRequest&) {
+Route metrics_route(ServedModels& models) {
+  Route route = simple_route("GET", "/metrics", [&models](const HttpRequest&) {
     MetricsText out;
-    if (service.metrics != nullptr) service.metrics->write(out);
-    write_engine(service, out);
+    if (models.parts().metrics != nullptr) models.parts().metrics->write(out);
+    out.single("process_start_time_seconds", "gauge", "When the server started, unix time.",
+               static_cast<double>(models.parts().started));
+    write_engines(models, out);
     return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
                         .body = out.take()};
   });

@@ -150,7 +150,7 @@ class Metrics(unittest.TestCase):
                              usage["completion_tokens"])
             self.assertEqual(after['ruvllm_requests_total{route="/v1/chat/completions",status="200"}'],
                              1)
-            self.assertGreater(after["ruvllm_steps_total"], 0)
+            self.assertGreater(after['ruvllm_steps_total{model_name="nano"}'], 0)
 
 
 class Keys(unittest.TestCase):

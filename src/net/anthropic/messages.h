@@ -4,7 +4,7 @@
 
 #include "net/openai/answer_writer.h"
 #include "net/openai/fields.h"
-#include "net/openai/service.h"
+#include "net/openai/routes.h"
 
 namespace ruv {
 
@@ -23,6 +23,6 @@ std::unique_ptr<AnswerWriter> messages_writer(AnswerHead head);
 HttpResponse messages_error(const ApiError& error);
 
 // POST /v1/messages and /v1/messages/count_tokens.
-std::vector<Route> messages_routes(const OpenAiService& service);
+std::vector<Route> messages_routes(ServedModels& models);
 
 }  // namespace ruv

@@ -33,11 +33,11 @@ ApiResult<void> count_tokens(const ApiCall& call, const std::shared_ptr<Reply>& 
 
 }  // namespace
 
-std::vector<Route> messages_routes(const OpenAiService& service) {
-  return {api_route(service, "POST", "/v1/messages", messages_fields(), answer_messages,
-                    messages_error),
-          api_route(service, "POST", "/v1/messages/count_tokens", count_tokens_fields(),
-                    count_tokens, messages_error)};
+std::vector<Route> messages_routes(ServedModels& models) {
+  return {
+      api_route(models, "POST", "/v1/messages", messages_fields(), answer_messages, messages_error),
+      api_route(models, "POST", "/v1/messages/count_tokens", count_tokens_fields(), count_tokens,
+                messages_error)};
 }
 
 }  // namespace ruv

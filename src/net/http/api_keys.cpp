@@ -60,8 +60,9 @@ Result<uint8_t> read_scopes(std::string_view names) {
     if (name == "infer") scope = KeyScope::infer;
     if (name == "sessions") scope = KeyScope::sessions;
     if (name == "observe") scope = KeyScope::observe;
+    if (name == "manage") scope = KeyScope::manage;
     if (scope == KeyScope::any) {
-      return fail(Code::invalid, "scope '{}' is none of infer, sessions and observe", name);
+      return fail(Code::invalid, "scope '{}' is none of infer, sessions, observe and manage", name);
     }
     scopes = static_cast<uint8_t>(scopes | 1U << static_cast<unsigned>(scope));
   }

@@ -21,6 +21,7 @@ enum class KeyScope : uint8_t {
   infer,     // answers, vectors, tokens
   sessions,  // kept conversations
   observe,   // metrics and counters
+  manage,    // loading and unloading models
 };
 inline constexpr uint8_t kAllScopes = 0xFF;
 

@@ -47,9 +47,13 @@ class Reply {
   virtual void on_disconnect(std::function<void()> action) = 0;
   // What is noted before the answer begins can be in its headers.
   RequestNotes& notes() { return notes_; }
+  // Keeps what the answer is made with until the reply is destroyed. Once, and before the reply is
+  // shared with other threads.
+  void keep(std::shared_ptr<const void> used) { used_ = std::move(used); }
 
  private:
   RequestNotes notes_;
+  std::shared_ptr<const void> used_;
 };
 
 // A whole answer from any thread.

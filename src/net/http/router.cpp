@@ -128,9 +128,9 @@ RouteChoice Router::choose(HttpRequest& request, const ApiKeys& keys) const {
                                                                : std::move(choice);
 }
 
-void run_route(const Route& route, HttpRequest& request, const std::shared_ptr<Reply>& reply) {
+void run_caught(const std::shared_ptr<Reply>& reply, const std::function<void()>& part) {
   try {
-    route.action(request, reply);
+    part();
   } catch (const std::bad_alloc&) {
     answer_failure(reply, Code::out_of_memory, "no memory left for this request");
   } catch (const std::filesystem::filesystem_error& e) {  // what() has the path
@@ -138,6 +138,10 @@ void run_route(const Route& route, HttpRequest& request, const std::shared_ptr<R
   } catch (const std::exception& e) {
     answer_failure(reply, Code::internal, e.what());
   }
+}
+
+void run_route(const Route& route, HttpRequest& request, const std::shared_ptr<Reply>& reply) {
+  run_caught(reply, [&] { route.action(request, reply); });
 }
 
 }  // namespace ruv

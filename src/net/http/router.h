@@ -64,7 +64,10 @@ class Router {
   std::vector<Route> routes_;
 };
 
-// Calls the route's action. An exception (out of memory, third parties) becomes 503 or 500.
+// Calls `part`, of the work for a request. An exception (out of memory, third parties) becomes 503
+// or 500.
+void run_caught(const std::shared_ptr<Reply>& reply, const std::function<void()>& part);
+// Calls the route's action so.
 void run_route(const Route& route, HttpRequest& request, const std::shared_ptr<Reply>& reply);
 
 }  // namespace ruv

@@ -4,7 +4,7 @@
 
 #include "net/openai/answer_writer.h"
 #include "net/openai/fields.h"
-#include "net/openai/service.h"
+#include "net/openai/routes.h"
 
 namespace ruv {
 
@@ -33,6 +33,6 @@ HttpResponse ollama_error(const ApiError& error);
 // "2026-11-25T12:00:00Z".
 std::string iso_time(int64_t unix_time);
 
-std::vector<Route> ollama_routes(const OpenAiService& service);
+std::vector<Route> ollama_routes(ServedModels& models);
 
 }  // namespace ruv

@@ -13,7 +13,10 @@ namespace {
 constexpr FieldRow kModel{
     "model", kHonoured, "the served model's name, also with \":latest\"; absent: the served model"};
 constexpr FieldRow kOptions{"options", kHonoured, "an object; its members are below"};
-constexpr FieldRow kKeepAlive{"keep_alive", kNoEffect, "the model stays in memory"};
+constexpr FieldRow kKeepAlive{"keep_alive", kHonoured,
+                              "how long the model stays loaded after its last request, in seconds "
+                              "or as \"5m\"; negative: for "
+                              "good; 0: it is unloaded then"};
 constexpr FieldRow kStream{"stream", kHonoured, "true, the default: an object a line"};
 constexpr FieldRow kFormat{"format", kHonoured, "\"json\" or a JSON schema", R"([""])"};
 constexpr FieldRow kThink{"think", kHonoured, "as in chat requests"};

@@ -1,4 +1,8 @@
 // The routes under /api, and "/", where clients look whether a server is there.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
 #include "base/json.h"
 #include "net/ollama/ollama.h"
 #include "net/openai/chat_answer.h"
@@ -10,12 +14,61 @@
 namespace ruv {
 namespace {
 
+// "90s", "5m", "1h30m" in seconds, parts of a second rounded up.
+std::optional<double> read_duration(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  double sum = 0;
+  bool has_part = false;
+  while (!text.empty()) {
+    double number = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    if (error != std::errc() || !(number >= 0)) return std::nullopt;
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    constexpr std::pair<std::string_view, double> kUnits[] = {
+        {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+    const auto* const unit =
+        std::ranges::find_if(kUnits, [&](const auto& one) { return text.starts_with(one.first); });
+    if (unit == std::end(kUnits)) return std::nullopt;
+    text.remove_prefix(unit->first.size());
+    sum += number * unit->second;
+    has_part = true;
+  }
+  if (!has_part) return std::nullopt;
+  return negative ? -sum : sum;
+}
+
+// The member keep_alive; none: the server's own.
+ApiResult<KeepSeconds> read_keep_alive(const Json& body) {
+  const Json* value = find_field(body, "keep_alive");
+  if (value == nullptr) return KeepSeconds();
+  std::optional<double> seconds;
+  if (value->is_number()) seconds = value->get<double>();
+  if (value->is_string()) seconds = read_duration(value->text());
+  if (!seconds) {
+    return tl::unexpected(bad_request(
+        "keep_alive",
+        "'keep_alive' must be a number of seconds or a duration as \"5m\" or \"1h30m\""));
+  }
+  constexpr double kLongest = 1e9;  // beyond 30 years
+  if (*seconds < 0 || *seconds > kLongest) return KeepSeconds(-1);
+  return KeepSeconds(static_cast<int64_t>(std::ceil(*seconds)));
+}
+
 // A body that asks for nothing but the model.
 ApiResult<void> answer_loaded(const ApiCall& call, OllamaRoute route,
                               const std::shared_ptr<Reply>& reply) {
-  TRY(check_model(call.service, TRY(read_model(call.body))));
   send_response(
       reply, {.body = ollama_loaded(route, call.service.names.front(), call.service.unix_time())});
+  return {};
+}
+
+ApiResult<void> act_and_keep(ServedModels& models, const ApiAction& action, const ApiCall& call,
+                             const std::shared_ptr<Reply>& reply) {
+  const KeepSeconds seconds = TRY(read_keep_alive(call.body));
+  TRY(action(call, reply));
+  if (seconds) models.keep(call.service.names.front(), seconds);
   return {};
 }
 
@@ -115,14 +168,38 @@ Json details_json(const ModelInfo& info) {
           {"quantization_level", level}};
 }
 
-// The model in lists.
-Json model_json(const OpenAiService& service) {
-  const ModelInfo& info = service.text->info();
-  return {{"name", service.names.front()},
-          {"model", service.names.front()},
-          {"modified_at", iso_time(service.created)},
-          {"size", info.weight_bytes},
-          {"details", details_json(info)}};
+// A model in lists.
+Json model_json(const ModelState& model) {
+  return {{"name", model.names.front()},
+          {"model", model.names.front()},
+          {"modified_at", iso_time(model.created)},
+          {"size", model.info.weight_bytes},
+          {"details", details_json(model.info)}};
+}
+
+HttpResponse list_models(const ServedModels& models) {
+  Json list = Json::array();
+  for (const ModelState& model : models.list()) list.push_back(model_json(model));
+  return {.body = Json{{"models", std::move(list)}}.dump()};
+}
+
+// A time that never comes, for models that stay.
+constexpr int64_t kNever = 253402300799;  // 9999-12-31T23:59:59Z
+
+// The loaded ones.
+HttpResponse list_loaded(const ServedModels& models) {
+  Json list = Json::array();
+  for (const ModelState& model : models.list()) {
+    const auto lease = models.loaded(model.names.front());
+    if (!lease) continue;
+    Json json = model_json(model);
+    json["size"] = model.n_bytes;
+    json["size_vram"] = 0;
+    json["context_length"] = (*lease)->engine->n_ctx();
+    json["expires_at"] = iso_time(model.expires.value_or(kNever));
+    list.push_back(std::move(json));
+  }
+  return {.body = Json{{"models", std::move(list)}}.dump()};
 }
 
 // In Ollama's words.
@@ -139,9 +216,6 @@ Json capabilities_json(const OpenAiService& service) {
 // Templates and licences are not shown: the file has them.
 ApiResult<void> answer_show(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   const OpenAiService& service = call.service;
-  const Json* name = find_field(call.body, "name");
-  const std::string model = TRY(read_model(name == nullptr ? call.body : Json{{"model", *name}}));
-  TRY(check_model(service, model));
   const ModelInfo& info = service.text->info();
   std::string parameters;
   for (const auto& [option, value] : info.sampling) {
@@ -165,20 +239,11 @@ ApiResult<void> answer_show(const ApiCall& call, const std::shared_ptr<Reply>& r
 }  // namespace
 
 // Those that only copy numbers are answered on the network thread.
-std::vector<Route> ollama_routes(const OpenAiService& service) {
+std::vector<Route> ollama_routes(ServedModels& models) {
   std::vector<Route> routes{
       simple_route("GET", "/api/tags",
-                   [&service](const HttpRequest&) {
-                     const Json list = {{"models", Json::array({model_json(service)})}};
-                     return HttpResponse{.body = list.dump()};
-                   }),
-      simple_route(
-          "GET", "/api/ps",
-          [&service](const HttpRequest&) {
-            Json model = model_json(service);
-            model["context_length"] = service.engine->n_ctx();
-            return HttpResponse{.body = Json{{"models", Json::array({std::move(model)})}}.dump()};
-          }),
+                   [&models](const HttpRequest&) { return list_models(models); }),
+      simple_route("GET", "/api/ps", [&models](const HttpRequest&) { return list_loaded(models); }),
       simple_route("GET", "/api/version",
                    [](const HttpRequest&) {
                      return HttpResponse{.body = Json{{"version", RUV_VERSION}}.dump()};
@@ -188,7 +253,11 @@ std::vector<Route> ollama_routes(const OpenAiService& service) {
       })};
   for (Route& route : routes) route.thread = RouteThread::network;
   const auto add = [&](const char* path, const BodyTable& table, ApiAction action) {
-    routes.push_back(api_route(service, "POST", path, table, std::move(action), ollama_error));
+    const auto kept = [&models, action = std::move(action)](const ApiCall& call,
+                                                            const std::shared_ptr<Reply>& reply) {
+      return act_and_keep(models, action, call, reply);
+    };
+    routes.push_back(api_route(models, "POST", path, table, kept, ollama_error));
   };
   add("/api/chat", ollama_chat_fields(), answer_ollama_chat);
   add("/api/generate", ollama_generate_fields(), answer_generate);

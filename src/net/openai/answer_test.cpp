@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "net/http/server.h"
 #include "net/http/test_client.h"
+#include "net/one_model.h"
+#include "net/openai/routes.h"
 #include "net/scripted_engine.h"
 
 namespace ruv {
@@ -39,8 +41,8 @@ class AnswerTest : public ::testing::Test {
  protected:
   void start(ServerOptions options = {}) {
     options.port = 0;
-    service_ = make_service(engine_, text_, {"scripted"});
-    server_ = *HttpServer::create(options, api_routes(service_));
+    service_ = make_service(make_server_parts(), engine_, text_, {"scripted"});
+    server_ = *HttpServer::create(options, api_routes(models_));
     thread_ = std::thread([this] { EXPECT_TRUE(server_->run()); });
   }
   void TearDown() override {
@@ -59,6 +61,7 @@ class AnswerTest : public ::testing::Test {
 
   ByteText text_;
   OpenAiService service_;
+  OneModel models_{service_};
   std::unique_ptr<HttpServer> server_;
   std::thread thread_;
   ScriptedEngine engine_;  // destroyed before the server

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "net/openai/generate_request.h"
+
 namespace ruv {
 namespace {
 
@@ -45,41 +47,98 @@ bool may_drop(const ApiError& error) {
   return error.code == "unknown_field" || error.code == "unsupported_field";
 }
 
-// One look at the body as it is now.
-ApiResult<void> check_and_act(const ApiCall& call, Json& body, const BodyTable& table,
-                              const ApiAction& action, const std::shared_ptr<Reply>& reply) {
-  TRY(check_body(body, table));
-  TRY(check_awaited(call.http));
-  return action(call, reply);
+// A request from its parsed body to its answer; it may wait for its model meanwhile.
+struct BodyCall {
+  const ServerParts& parts;
+  const BodyTable& table;
+  WriteError write_error;
+  HttpRequest http;
+  std::shared_ptr<Reply> reply;
+  Json body = {};
+  std::vector<std::string> ignored = {};
+
+  // Parses the body and checks its members.
+  ApiResult<void> read();
+  // Calls `part` until no member that may be dropped fails it.
+  ApiResult<void> attempt(const std::function<ApiResult<void>()>& part);
+  void refuse(const ApiError& error) const { send_response(reply, write_error(error)); }
+};
+
+ApiResult<void> BodyCall::read() {
+  body = TRY(parse_object(http.body, table));
+  http.body = {};  // all of it is in the tree
+  return attempt([this] { return check_body(body, table); });
 }
 
-// Drops one member after the other, as long as the service may.
-ApiResult<void> run_action(const OpenAiService& service, HttpRequest& http, const BodyTable& table,
-                           const ApiAction& action, const std::shared_ptr<Reply>& reply) {
-  Json body = TRY(parse_object(http.body, table));
-  http.body = {};  // all of it is in the tree
-  const ApiCall call{service, http, body};
-  std::vector<std::string> ignored;
+ApiResult<void> BodyCall::attempt(const std::function<ApiResult<void>()>& part) {
   while (true) {
-    // Before the action, whose answer may come at once.
-    if (!ignored.empty()) reply->post([reply, ignored] { reply->notes().ignored = ignored; });
-    const auto done = check_and_act(call, body, table, action, reply);
-    if (done || !service.lenient || !may_drop(done.error())) return done;
+    TRY(check_awaited(http));
+    const auto done = part();
+    if (done || !parts.lenient || !may_drop(done.error())) return done;
     const std::string& member = done.error().param;
     if (ignored.size() == kMaxIgnored || !erase_member(body, member)) return done;
     ignored.push_back(member);
+    // Before the action, whose answer may come at once.
+    reply->post([reply = reply, ignored = ignored] { reply->notes().ignored = ignored; });
   }
+}
+
+// The name of the model that the body asks for; Ollama's /api/show may say it in "name".
+ApiResult<std::string> asked_model(const Json& body, const BodyTable& table) {
+  const auto has_name = std::ranges::any_of(
+      table.rows, [](const FieldRow& row) { return row.name == std::string_view("name"); });
+  if (!body.contains("model") && has_name && body.contains("name")) {
+    return read_model(Json{{"model", body.at("name")}});
+  }
+  return read_model(body);
+}
+
+// The call with its model, on whatever thread the model was loaded.
+void act_with_model(const std::shared_ptr<BodyCall>& call, const ApiAction& action,
+                    ApiResult<ServiceLease> lease) {
+  if (!lease) return call->refuse(lease.error());
+  const OpenAiService& service = **lease;
+  call->reply->keep(std::move(*lease));
+  const auto done = call->attempt([&] {
+    return action(ApiCall{service, call->http, call->body}, call->reply);
+  });
+  if (!done) call->refuse(done.error());
 }
 
 }  // namespace
 
-Route api_route(const OpenAiService& service, std::string method, std::string path,
-                const BodyTable& table, ApiAction action, WriteError write_error) {
+Route api_route(ServedModels& models, std::string method, std::string path, const BodyTable& table,
+                ApiAction action, WriteError write_error) {
   Route route{std::move(method), std::move(path),
-              [&service, &table, action = std::move(action), write_error](
+              [&models, &table, action = std::make_shared<const ApiAction>(std::move(action)),
+               write_error](HttpRequest& http, const std::shared_ptr<Reply>& reply) {
+                const auto call = std::make_shared<BodyCall>(
+                    BodyCall{models.parts(), table, write_error, std::move(http), reply});
+                const auto read = call->read();
+                if (!read) return call->refuse(read.error());
+                const auto name = asked_model(call->body, table);
+                if (!name) return call->refuse(name.error());
+                models.with_model(*name, [call, action](ApiResult<ServiceLease> lease) {
+                  run_caught(call->reply, [&] { act_with_model(call, *action, std::move(lease)); });
+                });
+              }};
+  route.body_table = table.name;
+  return route;
+}
+
+Route server_route(ServedModels& models, std::string method, std::string path,
+                   const BodyTable& table, ServerAction action, WriteError write_error) {
+  Route route{std::move(method), std::move(path),
+              [&models, &table, action = std::move(action), write_error](
                   HttpRequest& http, const std::shared_ptr<Reply>& reply) {
-                const auto done = run_action(service, http, table, action, reply);
-                if (!done) send_response(reply, write_error(done.error()));
+                BodyCall call{models.parts(), table, write_error, std::move(http), reply};
+                auto done = call.read();
+                if (done) {
+                  done = call.attempt([&] {
+                    return action(ServerCall{call.parts, call.http, call.body}, reply);
+                  });
+                }
+                if (!done) call.refuse(done.error());
               }};
   route.body_table = table.name;
   return route;

@@ -121,7 +121,6 @@ ApiResult<void> set_answer_form(const OpenAiService& service, const std::string&
 
 // The effort goes to the template as a variable.
 ApiResult<ChatPrompt> conversation_prompt(const OpenAiService& service, GenerateRequest& request) {
-  TRY(check_model(service, request.model));
   TRY(set_effort(service.text->format(), request));
   auto prompt = service.text->chat_prompt(request.conversation);
   if (!prompt) return tl::unexpected(api_error(prompt.error(), "messages"));

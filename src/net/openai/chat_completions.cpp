@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "net/openai/chat_answer.h"
 #include "net/openai/openai_writer.h"
+#include "net/openai/routes.h"
 #include "net/openai/token_text.h"
 
 namespace ruv {
@@ -164,8 +165,8 @@ ApiResult<void> answer_chat(const ApiCall& call, const std::shared_ptr<Reply>& r
 
 }  // namespace
 
-Route chat_completions_route(const OpenAiService& service) {
-  return api_route(service, "POST", "/v1/chat/completions", chat_fields(), answer_chat);
+Route chat_completions_route(ServedModels& models) {
+  return api_route(models, "POST", "/v1/chat/completions", chat_fields(), answer_chat);
 }
 
 }  // namespace ruv

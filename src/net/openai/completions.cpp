@@ -8,6 +8,7 @@
 #include "net/openai/fill_in.h"
 #include "net/openai/openai_writer.h"
 #include "net/openai/prompt_answer.h"
+#include "net/openai/routes.h"
 #include "net/openai/token_text.h"
 
 namespace ruv {
@@ -141,7 +142,6 @@ ApiResult<void> answer_prompts(const ApiCall& call, GenerateRequest request, Mak
                                const std::shared_ptr<Reply>& reply) {
   const OpenAiService& service = call.service;
   request.terms.tenant = TRY(tenant_of(call.http, request.terms.tenant));
-  TRY(check_model(service, request.model));
   TRY(check_token_params(service, request.params));
   TRY(load_form(service, request));
   std::vector<ReadyPrompt> prompts =
@@ -150,8 +150,8 @@ ApiResult<void> answer_prompts(const ApiCall& call, GenerateRequest request, Mak
   return {};
 }
 
-Route completions_route(const OpenAiService& service) {
-  return api_route(service, "POST", "/v1/completions", completion_fields(), answer_completion);
+Route completions_route(ServedModels& models) {
+  return api_route(models, "POST", "/v1/completions", completion_fields(), answer_completion);
 }
 
 }  // namespace ruv

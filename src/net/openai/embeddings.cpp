@@ -8,6 +8,7 @@
 #include "base/token_ids.h"
 #include "net/openai/api_route.h"
 #include "net/openai/generate_request.h"
+#include "net/openai/routes.h"
 #include "net/openai/send_pieces.h"
 #include "net/openai/vector_request.h"
 
@@ -219,7 +220,6 @@ ApiResult<void> answer_embeddings(const ApiCall& call, const std::shared_ptr<Rep
 
 ApiResult<VectorRequest> read_vector_request(const ApiCall& call, const Json& body) {
   const OpenAiService& service = call.service;
-  TRY(check_model(service, TRY(read_model(body))));
   const Result<EmbedInfo>& info = service.text->embed_info();
   if (!info) return tl::unexpected(api_error(info.error(), "model"));
   VectorRequest request;
@@ -244,8 +244,8 @@ ApiResult<VectorRequest> read_vector_request(const ApiCall& call, const Json& bo
   return request;
 }
 
-Route embeddings_route(const OpenAiService& service) {
-  return api_route(service, "POST", "/v1/embeddings", embedding_fields(), answer_embeddings);
+Route embeddings_route(ServedModels& models) {
+  return api_route(models, "POST", "/v1/embeddings", embedding_fields(), answer_embeddings);
 }
 
 }  // namespace ruv

@@ -311,6 +311,9 @@ constexpr BodyTable kScore{"score", kScoreFields, kMaxConversationValues};
 constexpr BodyTable kTemplate{"template", kTemplateFields, kMaxConversationValues};
 constexpr BodyTable kTokenize{"tokenize", kTokenizeFields, kMaxConversationValues};
 constexpr BodyTable kDetokenize{"detokenize", kDetokenizeFields, kMaxIdValues};
+constexpr std::array kModelFields{FieldRow{"model", kHonoured, "a model's name or alias"}};
+
+constexpr BodyTable kLoadUnload{"model", kModelFields, 16};
 constexpr BodyTable kSession{"session", kSessionFields, kMaxConversationValues};
 
 constexpr int kMaxBodyDepth = 100;
@@ -345,6 +348,7 @@ const BodyTable& template_fields() { return kTemplate; }
 const BodyTable& tokenize_fields() { return kTokenize; }
 const BodyTable& detokenize_fields() { return kDetokenize; }
 const BodyTable& session_fields() { return kSession; }
+const BodyTable& model_fields() { return kLoadUnload; }
 std::span<const FieldRow> message_fields() { return kMessageFields; }
 
 // Numbers compare by value: 1 and 1.0 are one.

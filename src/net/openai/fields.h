@@ -58,6 +58,8 @@ const BodyTable& template_fields();
 const BodyTable& tokenize_fields();
 const BodyTable& detokenize_fields();
 const BodyTable& session_fields();
+// POST /v1/models/load and /v1/models/unload.
+const BodyTable& model_fields();
 std::span<const FieldRow> message_fields();
 
 // Whether a row of the options table (ruv/options.h) is set by its own name in request bodies;

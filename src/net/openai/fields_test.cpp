@@ -13,8 +13,9 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "net/one_model.h"
 #include "net/openai/generate_request.h"
-#include "net/openai/service.h"
+#include "net/openai/routes.h"
 #include "ruv/options.h"
 
 namespace ruv {
@@ -217,14 +218,16 @@ std::string option_lines() {
 
 const char* scope_words(const Route& route) {
   if (!route.needs_key) return "none is asked for";
-  constexpr const char* kNames[] = {"any", "infer", "sessions", "observe"};
+  constexpr const char* kNames[] = {"any", "infer", "sessions", "observe", "manage"};
   return kNames[static_cast<size_t>(route.scope)];
 }
 
 // Every route, whichever API it belongs to.
 std::string route_lines() {
   std::vector<std::string> lines;
-  for (const Route& route : api_routes({})) {
+  const OpenAiService none;
+  OneModel models(none);
+  for (const Route& route : api_routes(models)) {
     lines.push_back(fmt::format("| `{} {}` | {} | {} |\n", route.method, route.path,
                                 scope_words(route),
                                 route.body_table.empty() ? "" : "`" + route.body_table + "`"));

@@ -308,7 +308,6 @@ ApiResult<void> read_prompt_logprobs(const Json& body, GenerateRequest& request)
 // What both endpoints share.
 ApiResult<GenerateRequest> read_shared(const Json& body, const GenerateParams& usual) {
   GenerateRequest request;
-  request.model = TRY(read_model(body));
   request.params = usual;
   TRY(read_options(body, request.params));
   TRY(read_stop(body, request.params));

@@ -24,7 +24,6 @@ struct RawPrompt {
 
 // A checked request of either endpoint; fields of the other endpoint keep their defaults.
 struct GenerateRequest {
-  std::string model;  // empty: the server's own
   GenerateParams params;
   int64_t n = 1;
   // Longer prompts lose their beginning; -1: as many tokens as the context allows, 0: none is cut.
@@ -56,7 +55,7 @@ struct GenerateRequest {
   bool scores_echo() const { return echo && params.n_logprobs >= 0; }
 };
 
-// The member "model"; empty: the server's own. Fails: 400.
+// The member "model"; empty: the server's first. Fails: 400.
 ApiResult<std::string> read_model(const Json& body);
 // The owner and urgency of a request: user, safety_identifier, cache_salt, timeout_ms and priority.
 // Fails: 400.

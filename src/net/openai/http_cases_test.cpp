@@ -11,7 +11,8 @@
 #include "base/file.h"
 #include "net/http/server.h"
 #include "net/http/test_client.h"
-#include "net/openai/service.h"
+#include "net/one_model.h"
+#include "net/openai/routes.h"
 #include "net/scripted_engine.h"
 
 namespace ruv {
@@ -213,11 +214,11 @@ void set_format(ByteText& text, const Json& json) {
 class HttpCases : public ::testing::TestWithParam<std::string> {
  protected:
   HttpCases() {
-    service_ = make_service(engine_, text_, {"scripted", "an-alias"});
+    service_ = make_service(make_server_parts(), engine_, text_, {"scripted", "an-alias"});
     service_.created = 1'700'000'000;
     service_.unix_time = [] { return 1'700'000'001; };
     service_.unique_name = [] { return std::string("0123456789abcdefghijklmn"); };
-    server_ = *HttpServer::create({.port = 0}, api_routes(service_));
+    server_ = *HttpServer::create({.port = 0}, api_routes(models_));
     thread_ = std::thread([this] { EXPECT_TRUE(server_->run()); });
   }
   ~HttpCases() override {
@@ -262,6 +263,7 @@ class HttpCases : public ::testing::TestWithParam<std::string> {
 
   ByteText text_;
   OpenAiService service_;
+  OneModel models_{service_};
   std::unique_ptr<HttpServer> server_;
   std::thread thread_;
   ScriptedEngine engine_;  // destroyed before the server

@@ -1,52 +1,103 @@
-// GET /v1/models and GET /v1/models/{id}.
+// GET /v1/models and GET /v1/models/{id}; POST /models/load and /models/unload.
 #include "base/json.h"
-#include "net/openai/service.h"
+#include "net/openai/api_route.h"
+#include "net/openai/generate_request.h"
+#include "net/openai/routes.h"
 #include "net/openai/vector_job.h"
 
 namespace ruv {
 namespace {
 
-// The model as OpenAI's API describes one.
-Json model_object(const OpenAiService& service) {
-  Json object = {{"id", service.names.front()},
-                 {"object", "model"},
-                 {"created", service.created},
-                 {"owned_by", "ruvllm"}};
-  const Result<EmbedInfo>& info = service.text->embed_info();
-  if (!info) return object;
+// Members of a model that makes vectors.
+Json embedding_json(const OpenAiService& service, const EmbedInfo& info) {
   Json prompts = Json::array();
-  for (const auto& [name, text] : info->prompts) prompts.push_back(name);
-  object["embedding"] = {{"dimensions", info->n_dims},
-                         {"max_tokens", most_embed_tokens(service)},
-                         {"pooling", pooling_name(info->pooling)},
-                         {"pooling_is_stated", info->pooling_is_stated},
-                         {"normalize", info->normalises},
-                         {"prompts", std::move(prompts)},
-                         {"default_prompt", info->default_prompt}};
+  for (const auto& [name, text] : info.prompts) prompts.push_back(name);
+  return {{"dimensions", info.n_dims},
+          {"max_tokens", most_embed_tokens(service)},
+          {"pooling", pooling_name(info.pooling)},
+          {"pooling_is_stated", info.pooling_is_stated},
+          {"normalize", info.normalises},
+          {"prompts", std::move(prompts)},
+          {"default_prompt", info.default_prompt}};
+}
+
+// The model as OpenAI's API describes one, and as llama.cpp's server says whether it is loaded.
+Json model_object(const ServedModels& models, const ModelState& state) {
+  const std::string& name = state.names.front();
+  Json status = {{"value", phase_name(state.phase)}};
+  if (!state.failure.empty()) status["error"] = state.failure;
+  if (state.expires) status["expires"] = *state.expires;
+  Json object = {{"id", name},
+                 {"object", "model"},
+                 {"created", state.created},
+                 {"owned_by", "ruvllm"},
+                 {"status", std::move(status)}};
+  const auto lease = models.loaded(name);
+  if (!lease) return object;
+  const Result<EmbedInfo>& info = (*lease)->text->embed_info();
+  if (info) object["embedding"] = embedding_json(**lease, *info);
   return object;
+}
+
+HttpResponse listed_models(const ServedModels& models) {
+  Json data = Json::array();
+  for (const ModelState& state : models.list()) data.push_back(model_object(models, state));
+  return {.body = Json{{"object", "list"}, {"data", std::move(data)}}.dump()};
+}
+
+HttpResponse show_model(const ServedModels& models, std::string_view name) {
+  const std::vector<ModelState> states = models.list();
+  for (const ModelState& state : states) {
+    if (is_named(state.names, name)) return {.body = model_object(models, state).dump()};
+  }
+  return error_response(no_such_model(name, states));
+}
+
+ApiResult<std::string> named_model(const Json& body) {
+  if (find_field(body, "model") == nullptr) return missing_field("model");
+  return read_model(body);
+}
+
+// Answers when the model is unloaded, or at once where it was not loaded.
+ApiResult<void> unload_model(ServedModels& models, const ServerCall& call,
+                             const std::shared_ptr<Reply>& reply) {
+  const std::string name = TRY(named_model(call.body));
+  models.unload(name, [reply, name](const ApiResult<void>& done) {
+    if (!done) return send_response(reply, error_response(done.error()));
+    send_response(reply, {.body = Json{{"success", true}, {"model", name}}.dump()});
+  });
+  return {};
+}
+
+// The route has waited for the model.
+ApiResult<void> show_loaded(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
+  TRY(named_model(call.body));
+  send_response(reply,
+                {.body = Json{{"success", true}, {"model", call.service.names.front()}}.dump()});
+  return {};
 }
 
 }  // namespace
 
-Route list_models_route(const OpenAiService& service) {
-  Route route = simple_route("GET", "/v1/models", [&service](const HttpRequest&) {
-    const Json list = {{"object", "list"}, {"data", Json::array({model_object(service)})}};
-    return HttpResponse{.body = list.dump()};
-  });
-  route.thread = RouteThread::network;
-  route.scope = KeyScope::any;
-  return route;
-}
-
-Route get_model_route(const OpenAiService& service) {
-  Route route = simple_route("GET", "/v1/models/{id}", [&service](const HttpRequest& request) {
-    const auto known = check_model(service, request.path_tail);
-    if (!known) return error_response(known.error());
-    return HttpResponse{.body = model_object(service).dump()};
-  });
-  route.thread = RouteThread::network;
-  route.scope = KeyScope::any;
-  return route;
+std::vector<Route> model_routes(ServedModels& models) {
+  std::vector<Route> routes{
+      simple_route("GET", "/v1/models",
+                   [&models](const HttpRequest&) { return listed_models(models); }),
+      simple_route("GET", "/v1/models/{id}", [&models](const HttpRequest& request) {
+        return show_model(models, request.path_tail);
+      })};
+  for (Route& route : routes) {
+    route.thread = RouteThread::network;
+    route.scope = KeyScope::any;
+  }
+  routes.push_back(api_route(models, "POST", "/v1/models/load", model_fields(), show_loaded));
+  routes.push_back(
+      server_route(models, "POST", "/v1/models/unload", model_fields(),
+                   [&models](const ServerCall& call, const std::shared_ptr<Reply>& reply) {
+                     return unload_model(models, call, reply);
+                   }));
+  for (size_t i = 2; i < routes.size(); ++i) routes[i].scope = KeyScope::manage;
+  return routes;
 }
 
 }  // namespace ruv

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "net/body_tables.h"
 #include "net/openai/fields.h"
-#include "net/openai/service.h"
+#include "net/openai/routes.h"
 #include "ruv/options.h"
 #include "ruv/version.h"
 

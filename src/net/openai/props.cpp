@@ -1,7 +1,7 @@
 // GET /props: what a client may want to know of this server, under llama.cpp's names where it has
 // them. GET /version.
 #include "base/json.h"
-#include "net/openai/service.h"
+#include "net/openai/routes.h"
 #include "ruv/options.h"
 #include "ruv/version.h"
 
@@ -25,7 +25,6 @@ Json sampling_json(const GenerateParams& params) {
   return json;
 }
 
-// All of it is known when the server starts.
 HttpResponse props(const OpenAiService& service) {
   const ModelInfo& info = service.text->info();
   const AnswerFormat& format = service.text->format();
@@ -52,9 +51,13 @@ HttpResponse props(const OpenAiService& service) {
 
 }  // namespace
 
-std::vector<Route> props_routes(const OpenAiService& service) {
+std::vector<Route> props_routes(ServedModels& models) {
   std::vector<Route> routes{
-      simple_route("GET", "/props", [&service](const HttpRequest&) { return props(service); }),
+      simple_route("GET", "/props",
+                   [&models](const HttpRequest& request) {
+                     const auto lease = models.loaded(asked_in_query(request));
+                     return lease ? props(**lease) : error_response(lease.error());
+                   }),
       simple_route("GET", "/version", [](const HttpRequest&) {
         return HttpResponse{.body = Json{{"version", RUV_VERSION}}.dump()};
       })};

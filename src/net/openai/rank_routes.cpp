@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 #include "net/openai/api_route.h"
 #include "net/openai/generate_request.h"
+#include "net/openai/routes.h"
 #include "net/openai/vector_job.h"
 #include "ruv/rank.h"
 
@@ -49,8 +50,7 @@ struct PairsCall {
   PairTexts texts;
 };
 
-ApiResult<void> check_model_of(const OpenAiService& service, const Json& body) {
-  TRY(check_model(service, TRY(read_model(body))));
+ApiResult<void> check_gives_vectors(const OpenAiService& service) {
   const Result<EmbedInfo>& info = service.text->embed_info();
   if (!info && !service.text->can_rank().ok()) {
     return tl::unexpected(api_error(info.error(), "model"));
@@ -110,7 +110,7 @@ struct RankHead {
 ApiResult<void> answer_score(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
   const OpenAiService& service = api.service;
   const Json& body = api.body;
-  TRY(check_model_of(service, body));
+  TRY(check_gives_vectors(service));
   const std::vector<std::string> first = TRY(read_texts(body, "text_1", false));
   const std::vector<std::string> second = TRY(read_texts(body, "text_2", false));
   if (first.size() != second.size() && first.size() != 1) {
@@ -207,7 +207,7 @@ std::string ranking_json(const Ranking& ranking, const RankHead& head) {
 ApiResult<void> answer_rerank(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
   const OpenAiService& service = api.service;
   const Json& body = api.body;
-  TRY(check_model_of(service, body));
+  TRY(check_gives_vectors(service));
   if (const Status status = service.text->can_rank(); !status.ok()) {
     return tl::unexpected(api_error(status, "model"));
   }
@@ -240,13 +240,13 @@ ApiResult<void> answer_rerank(const ApiCall& api, const std::shared_ptr<Reply>& 
 
 }  // namespace
 
-std::vector<Route> rank_routes(const OpenAiService& service) {
+std::vector<Route> rank_routes(ServedModels& models) {
   std::vector<Route> routes;
   for (const char* path : {"/rerank", "/v1/rerank", "/v2/rerank"}) {
-    routes.push_back(api_route(service, "POST", path, rerank_fields(), answer_rerank));
+    routes.push_back(api_route(models, "POST", path, rerank_fields(), answer_rerank));
   }
   for (const char* path : {"/score", "/v1/score"}) {
-    routes.push_back(api_route(service, "POST", path, score_fields(), answer_score));
+    routes.push_back(api_route(models, "POST", path, score_fields(), answer_score));
   }
   return routes;
 }

@@ -8,6 +8,7 @@
 #include "net/anthropic/messages.h"
 #include "net/metrics.h"
 #include "net/ollama/ollama.h"
+#include "net/openai/routes.h"
 #include "net/responses/responses.h"
 
 namespace ruv {
@@ -30,11 +31,8 @@ std::string random_name() {
 
 }  // namespace
 
-OpenAiService make_service(Engine& engine, const ModelText& text, std::vector<std::string> names) {
-  return {.engine = &engine,
-          .text = &text,
-          .names = std::move(names),
-          .created = unix_seconds(),
+ServerParts make_server_parts() {
+  return {.started = unix_seconds(),
           .unix_time = unix_seconds,
           .unique_name = random_name,
           .metrics = std::make_shared<Metrics>(),
@@ -42,32 +40,29 @@ OpenAiService make_service(Engine& engine, const ModelText& text, std::vector<st
           .beside = std::make_shared<Workers>(1)};
 }
 
-// Every endpoint of the server.
-std::vector<Route> api_routes(const OpenAiService& service) {
-  std::vector<Route> routes{
-      chat_completions_route(service), completions_route(service), embeddings_route(service),
-      list_models_route(service),      get_model_route(service),   stats_route(service),
-      health_route(service),           ready_route(service),       metrics_route(service)};
-  for (Route& route : props_routes(service)) routes.push_back(std::move(route));
-  for (Route& route : rank_routes(service)) routes.push_back(std::move(route));
-  for (Route& route : text_routes(service)) routes.push_back(std::move(route));
-  for (Route& route : session_routes(service)) routes.push_back(std::move(route));
-  for (Route& route : messages_routes(service)) routes.push_back(std::move(route));
-  for (Route& route : ollama_routes(service)) routes.push_back(std::move(route));
-  for (Route& route : responses_routes(service)) routes.push_back(std::move(route));
-  routes.push_back(openapi_route(routes));
-  return routes;
+OpenAiService make_service(const ServerParts& parts, Engine& engine, const ModelText& text,
+                           std::vector<std::string> names) {
+  OpenAiService service;
+  static_cast<ServerParts&>(service) = parts;
+  service.engine = &engine;
+  service.text = &text;
+  service.names = std::move(names);
+  service.created = parts.unix_time();
+  return service;
 }
 
-ApiResult<void> check_model(const OpenAiService& service, const std::string& name) {
-  constexpr std::string_view kTag = ":latest";  // as Ollama's clients add it
-  std::string_view bare = name;
-  if (bare.ends_with(kTag)) bare.remove_suffix(kTag.size());
-  if (bare.empty() || std::ranges::find(service.names, bare) != service.names.end()) return {};
-  return tl::unexpected(
-      ApiError{404, "invalid_request_error",
-               fmt::format("no model '{}' here; this server has '{}'", name, service.names.front()),
-               "model", "model_not_found"});
+// Every endpoint of the server.
+std::vector<Route> api_routes(ServedModels& models) {
+  std::vector<Route> routes{chat_completions_route(models), completions_route(models),
+                            embeddings_route(models),       stats_route(models),
+                            health_route(models),           ready_route(models),
+                            metrics_route(models)};
+  for (const auto& more : {model_routes, props_routes, rank_routes, text_routes, session_routes,
+                           messages_routes, ollama_routes, responses_routes}) {
+    for (Route& route : more(models)) routes.push_back(std::move(route));
+  }
+  routes.push_back(openapi_route(routes));
+  return routes;
 }
 
 ApiResult<void> check_awaited(const HttpRequest& request) {

@@ -8,6 +8,7 @@
 #include "chat/read_conversation.h"
 #include "net/openai/api_route.h"
 #include "net/openai/conversation.h"
+#include "net/openai/routes.h"
 
 namespace ruv {
 namespace {
@@ -38,8 +39,8 @@ ApiResult<void> answered(const Status& status) {
 }
 
 // Fails with 400 if the server keeps no sessions.
-ApiResult<SessionStore*> store_of(const OpenAiService& service) {
-  if (service.sessions != nullptr) return &service.sessions->store();
+ApiResult<SessionStore*> store_of(const ServerParts& server) {
+  if (server.sessions != nullptr) return &server.sessions->store();
   return tl::unexpected(bad_request("session",
                                     "this server keeps no sessions: it was started without "
                                     "--cache-dir",
@@ -121,8 +122,8 @@ ApiResult<SessionQuery> read_query(const HttpRequest& http, bool lists) {
 }
 
 // GET /v1/sessions.
-ApiResult<Json> list_sessions(const OpenAiService& service, const HttpRequest& http) {
-  const SessionStore* const store = TRY(store_of(service));
+ApiResult<Json> list_sessions(const ServerParts& server, const HttpRequest& http) {
+  const SessionStore* const store = TRY(store_of(server));
   const SessionQuery query = TRY(read_query(http, true));
   const auto limit = static_cast<size_t>(query.limit);
   std::vector<SessionInfo> found = store->list(query.user, query.after, limit + 1);
@@ -134,8 +135,8 @@ ApiResult<Json> list_sessions(const OpenAiService& service, const HttpRequest& h
 }
 
 // GET /v1/sessions/{name}.
-ApiResult<Json> get_session(const OpenAiService& service, const HttpRequest& http) {
-  const SessionStore* const store = TRY(store_of(service));
+ApiResult<Json> get_session(const ServerParts& server, const HttpRequest& http) {
+  const SessionStore* const store = TRY(store_of(server));
   const SessionQuery query = TRY(read_query(http, false));
   const Session session = TRY(answered(store->load(query.user, http.path_tail)));
   Json json = info_json(session.info);
@@ -144,20 +145,19 @@ ApiResult<Json> get_session(const OpenAiService& service, const HttpRequest& htt
 }
 
 // Replaces the whole conversation. The session is free when this returns.
-ApiResult<Json> replace_session(const ApiCall& call) {
-  const OpenAiService& service = call.service;
+ApiResult<Json> replace_session(const ServerCall& call, const std::string& model) {
   const HttpRequest& http = call.http;
-  SessionStore* const store = TRY(store_of(service));
+  SessionStore* const store = TRY(store_of(call.server));
   const SessionQuery query = TRY(read_query(http, false));
   const Conversation conversation = TRY(read_chat(call.body, MessageCheck::members));
   TRY(check_awaited(http));
   const SessionStore::Hold hold = TRY(answered(store->hold(query.user, http.path_tail)));
   const Result<Session> before = store->load(query.user, http.path_tail);
-  const int64_t now = service.unix_time();
+  const int64_t now = call.server.unix_time();
   Session session;
   session.info = {.user = query.user,
                   .name = http.path_tail,
-                  .model = service.names.front(),
+                  .model = model,
                   .created = before ? before->info.created : now,
                   .updated = now};
   set_session_messages(session, conversation.messages);
@@ -166,27 +166,21 @@ ApiResult<Json> replace_session(const ApiCall& call) {
   return info_json(session.info);
 }
 
-ApiResult<void> put_session(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
-  const Json json = TRY(replace_session(call));
-  send_response(reply, {.body = json.dump()});
-  return {};
-}
-
 // DELETE /v1/sessions/{name}.
-ApiResult<Json> delete_session(const OpenAiService& service, const HttpRequest& http) {
-  SessionStore* const store = TRY(store_of(service));
+ApiResult<Json> delete_session(const ServerParts& server, const HttpRequest& http) {
+  SessionStore* const store = TRY(store_of(server));
   const SessionQuery query = TRY(read_query(http, false));
   const SessionStore::Hold hold = TRY(answered(store->hold(query.user, http.path_tail)));
   TRY(answered(store->erase(hold)));
   return Json{{"object", "session.deleted"}, {"name", http.path_tail}, {"deleted", true}};
 }
 
-using SessionAnswer = ApiResult<Json> (*)(const OpenAiService&, const HttpRequest&);
+using SessionAnswer = ApiResult<Json> (*)(const ServerParts&, const HttpRequest&);
 
-Route session_route(const OpenAiService& service, const char* method, const char* path,
+Route session_route(ServedModels& models, const char* method, const char* path,
                     SessionAnswer answer) {
-  Route route = simple_route(method, path, [&service, answer](const HttpRequest& http) {
-    const ApiResult<Json> json = answer(service, http);
+  Route route = simple_route(method, path, [&models, answer](const HttpRequest& http) {
+    const ApiResult<Json> json = answer(models.parts(), http);
     if (!json) return error_response(json.error());
     return HttpResponse{.body = json->dump()};
   });
@@ -287,12 +281,18 @@ Status SessionTurn::save() const {
   }
 }
 
-std::vector<Route> session_routes(const OpenAiService& service) {
-  Route put = api_route(service, "PUT", "/v1/sessions/{name}", session_fields(), put_session);
+std::vector<Route> session_routes(ServedModels& models) {
+  const auto put_session = [&models](const ServerCall& call,
+                                     const std::shared_ptr<Reply>& reply) -> ApiResult<void> {
+    const Json json = TRY(replace_session(call, models.list().front().names.front()));
+    send_response(reply, {.body = json.dump()});
+    return {};
+  };
+  Route put = server_route(models, "PUT", "/v1/sessions/{name}", session_fields(), put_session);
   put.scope = KeyScope::sessions;
-  return {session_route(service, "GET", "/v1/sessions", list_sessions),
-          session_route(service, "GET", "/v1/sessions/{name}", get_session), std::move(put),
-          session_route(service, "DELETE", "/v1/sessions/{name}", delete_session)};
+  return {session_route(models, "GET", "/v1/sessions", list_sessions),
+          session_route(models, "GET", "/v1/sessions/{name}", get_session), std::move(put),
+          session_route(models, "DELETE", "/v1/sessions/{name}", delete_session)};
 }
 
 }  // namespace ruv

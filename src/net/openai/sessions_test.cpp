@@ -10,6 +10,8 @@
 #include "base/folder.h"
 #include "net/http/server.h"
 #include "net/http/test_client.h"
+#include "net/one_model.h"
+#include "net/openai/routes.h"
 #include "net/scripted_engine.h"
 
 namespace ruv {
@@ -50,10 +52,10 @@ class SessionsTest : public testing::Test {
          }});
     keeper_ = std::make_unique<SessionKeeper>(*store_);
     engine_ = std::make_unique<ScriptedEngine>();
-    service_ = make_service(*engine_, text_, {"scripted"});
+    service_ = make_service(make_server_parts(), *engine_, text_, {"scripted"});
     service_.unix_time = [this] { return ++time_; };
     service_.sessions = keeper_.get();
-    server_ = *HttpServer::create({.port = 0}, api_routes(service_));
+    server_ = *HttpServer::create({.port = 0}, api_routes(models_));
     thread_ = std::thread([this] { EXPECT_TRUE(server_->run()); });
   }
   void stop() {
@@ -113,6 +115,7 @@ class SessionsTest : public testing::Test {
   int64_t time_ = 1000;
   ByteText text_;
   OpenAiService service_;
+  OneModel models_{service_};
   std::unique_ptr<SessionStore> store_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<SessionKeeper> keeper_;

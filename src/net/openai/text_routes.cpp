@@ -5,6 +5,7 @@
 #include "net/openai/api_route.h"
 #include "net/openai/conversation.h"
 #include "net/openai/generate_request.h"
+#include "net/openai/routes.h"
 #include "net/openai/send_pieces.h"
 #include "net/openai/service.h"
 #include "net/openai/tokenize_answer.h"
@@ -98,7 +99,6 @@ ApiResult<TokenizedText> encode(const OpenAiService& service, const Json& body,
 // Short answers at once, long ones in pieces.
 ApiResult<void> answer_tokenize(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
   const OpenAiService& service = api.service;
-  TRY(check_model(service, TRY(read_model(api.body))));
   const TokenizeBody call = TRY(read_tokenize(api.body));
   TokenizedText encoded = TRY(encode(service, api.body, call));
   send_in_pieces(reply,
@@ -121,7 +121,6 @@ std::string texts_json(std::initializer_list<const char*> names, std::string_vie
 
 // Twice the text: llama.cpp's clients read `content`, vLLM's `prompt`.
 ApiResult<void> answer_detokenize(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
-  TRY(check_model(api.service, TRY(read_model(api.body))));
   const Json* list = find_field(api.body, "tokens");
   if (list == nullptr) return missing_field("tokens");
   std::vector<Token> ids;
@@ -136,7 +135,6 @@ ApiResult<void> answer_detokenize(const ApiCall& api, const std::shared_ptr<Repl
 
 // The prompt of a chat, as text.
 ApiResult<void> answer_template(const ApiCall& api, const std::shared_ptr<Reply>& reply) {
-  TRY(check_model(api.service, TRY(read_model(api.body))));
   const auto text = api.service.text->chat_text(TRY(read_chat(api.body, MessageCheck::roles)));
   if (!text) return tl::unexpected(api_error(text.error(), "messages"));
   send_response(reply, {.body = texts_json({"prompt"}, *text)});
@@ -145,16 +143,16 @@ ApiResult<void> answer_template(const ApiCall& api, const std::shared_ptr<Reply>
 
 }  // namespace
 
-std::vector<Route> text_routes(const OpenAiService& service) {
+std::vector<Route> text_routes(ServedModels& models) {
   std::vector<Route> routes;
   for (const char* path : {"/tokenize", "/v1/tokenize"}) {
-    routes.push_back(api_route(service, "POST", path, tokenize_fields(), answer_tokenize));
+    routes.push_back(api_route(models, "POST", path, tokenize_fields(), answer_tokenize));
   }
   for (const char* path : {"/detokenize", "/v1/detokenize"}) {
-    routes.push_back(api_route(service, "POST", path, detokenize_fields(), answer_detokenize));
+    routes.push_back(api_route(models, "POST", path, detokenize_fields(), answer_detokenize));
   }
   routes.push_back(
-      api_route(service, "POST", "/apply-template", template_fields(), answer_template));
+      api_route(models, "POST", "/apply-template", template_fields(), answer_template));
   return routes;
 }
 

@@ -45,7 +45,7 @@ class TokenizeAnswerTest : public ::testing::Test {
 
   ByteText text_;
   ScriptedEngine engine_;
-  OpenAiService service_ = make_service(engine_, text_, {"scripted"});
+  OpenAiService service_ = make_service(make_server_parts(), engine_, text_, {"scripted"});
 };
 
 TEST_F(TokenizeAnswerTest, PiecesJoinToTheWhole) {

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "net/openai/answer_writer.h"
 #include "net/openai/fields.h"
-#include "net/openai/service.h"
+#include "net/openai/routes.h"
 #include "net/responses/response_store.h"
 
 namespace ruv {
@@ -32,6 +32,6 @@ struct ResponseFrame {
 MakeWriter responses_writer(ResponseFrame frame);
 
 // POST /v1/responses; GET and DELETE /v1/responses/{id}, and GET /v1/responses/{id}/input_items.
-std::vector<Route> responses_routes(const OpenAiService& service);
+std::vector<Route> responses_routes(ServedModels& models);
 
 }  // namespace ruv

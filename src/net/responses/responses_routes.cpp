@@ -54,20 +54,19 @@ ApiResult<void> answer_responses(const ApiCall& call, const std::shared_ptr<Repl
 }
 
 // "/v1/responses/{id}" and, for GET, "/v1/responses/{id}/input_items".
-HttpResponse show(const OpenAiService& service, std::string_view tail) {
+HttpResponse show(const ServerParts& server, std::string_view tail) {
   constexpr std::string_view kItems = "/input_items";
   const bool wants_items = tail.ends_with(kItems);
   if (wants_items) tail.remove_suffix(kItems.size());
-  const auto found = service.responses->find(std::string(tail));
+  const auto found = server.responses->find(std::string(tail));
   if (!found) return error_response(no_response(tail, ""));
   if (!wants_items) return {.body = found->response};
   return {.body = fmt::format(R"({{"object":"list","data":{},"has_more":false}})", found->input)};
 }
 
 // A client may ask for that at any time, and hears of it when the answer's file is gone.
-void forget(const OpenAiService& service, const std::string& id,
-            const std::shared_ptr<Reply>& reply) {
-  service.responses->erase(id, [id, reply](const Status& status) {
+void forget(const ServerParts& server, const std::string& id, const std::shared_ptr<Reply>& reply) {
+  server.responses->erase(id, [id, reply](const Status& status) {
     if (status.code() == Code::not_found)
       return send_response(reply, error_response(no_response(id, "")));
     if (!status.ok()) return send_response(reply, error_response(api_error(status)));
@@ -78,15 +77,15 @@ void forget(const OpenAiService& service, const std::string& id,
 
 }  // namespace
 
-std::vector<Route> responses_routes(const OpenAiService& service) {
-  return {
-      api_route(service, "POST", "/v1/responses", responses_fields(), answer_responses),
-      simple_route("GET", "/v1/responses/{id}",
-                   [&service](const HttpRequest& http) { return show(service, http.path_tail); }),
-      Route{"DELETE", "/v1/responses/{id}",
-            [&service](HttpRequest& http, const std::shared_ptr<Reply>& reply) {
-              forget(service, http.path_tail, reply);
-            }}};
+std::vector<Route> responses_routes(ServedModels& models) {
+  return {api_route(models, "POST", "/v1/responses", responses_fields(), answer_responses),
+          simple_route(
+              "GET", "/v1/responses/{id}",
+              [&models](const HttpRequest& http) { return show(models.parts(), http.path_tail); }),
+          Route{"DELETE", "/v1/responses/{id}",
+                [&models](HttpRequest& http, const std::shared_ptr<Reply>& reply) {
+                  forget(models.parts(), http.path_tail, reply);
+                }}};
 }
 
 }  // namespace ruv

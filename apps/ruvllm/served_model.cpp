@@ -1,0 +1,122 @@
+#include "served_model.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
+#include "model/examine.h"
+#include "open_engine.h"
+
+namespace ruv {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The last part of a path, also of a folder that is given with a slash at its end.
+fs::path last_part(const std::string& path) {
+  fs::path file(path);
+  if (!file.has_filename()) file = file.parent_path();
+  return file.filename();
+}
+
+// The names that requests may use; answers carry the first: the given one, else the file's name
+// without .gguf, else the name inside the file, else the file's name.
+std::vector<std::string> names_of(const NamedModel& model, const ModelInfo& info) {
+  fs::path file = last_part(model.path);
+  const std::string whole = file.string();
+  if (file.extension() == ".gguf") file.replace_extension();
+  std::vector<std::string> names;
+  for (const std::string& name : {model.name, file.string(), info.name, whole}) {
+    if (name.empty() || std::ranges::find(names, name) != names.end()) continue;
+    names.push_back(name);
+  }
+  return names;
+}
+
+// A name as part of a path.
+std::string folder_name(std::string name) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  for (char& c : name) c = kPlain.find(c) == kPlain.npos ? '_' : c;
+  return "model-" + name;
+}
+
+class EngineModel final : public LoadedModel {
+ public:
+  static Result<std::unique_ptr<LoadedModel>> load(const ServedModelCall& call,
+                                                   const ServerParts& parts,
+                                                   const std::string& path,
+                                                   const EngineOptions& engine,
+                                                   const std::vector<std::string>& names) {
+    auto made = std::make_unique<EngineModel>();
+    const std::shared_ptr<const Model> model = TRY(open_model(path, engine.n_threads, call.load));
+    made->text_ = text_of_model(model);
+    EngineOptions options = engine;
+    options.draft_model = TRY(open_draft_model(engine.n_threads, call.load));
+    made->engine_ = TRY(Engine::create(model, options));
+    made->service_ = make_service(parts, *made->engine_, *made->text_, names);
+    made->service_.max_sequences = options.max_sequences;
+    made->service_.usual = call.line.params_for(made->text_->info(), call.sampling);
+    return made;
+  }
+
+  const OpenAiService& service() const override { return service_; }
+  int64_t n_bytes() const override {
+    return text_->info().weight_bytes + engine_->kv_stats().memory_bytes;
+  }
+
+ private:
+  std::unique_ptr<ModelText> text_;
+  std::unique_ptr<Engine> engine_;  // ends before the text that its answers are read with
+  OpenAiService service_;
+};
+
+}  // namespace
+
+NamedModel named_model(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == 0 || equals == text.npos || fs::exists(fs::path(text))) return {.path = text};
+  return {.path = text.substr(equals + 1), .name = text.substr(0, equals)};
+}
+
+Result<std::vector<NamedModel>> models_in(const std::string& folder) {
+  std::error_code error;
+  std::vector<NamedModel> models;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const fs::path& path = at->path();
+    std::error_code ignored;
+    const std::string name = path.filename().string();
+    const bool is_later_part =
+        name.find("-of-") != name.npos && name.find("-00001-of-") == name.npos;
+    const bool is_file = at->is_regular_file(ignored) && path.extension() == ".gguf";
+    const bool is_folder = at->is_directory(ignored) && fs::exists(path / "config.json", ignored);
+    if ((is_file && !is_later_part) || is_folder) models.push_back({.path = path.string()});
+  }
+  if (error) return fail(Code::not_found, "--models-dir {}: {}", folder, error.message());
+  std::ranges::sort(models, {}, &NamedModel::path);
+  return models;
+}
+
+Result<ModelSource> model_source(const ServedModelCall& call, const ServerParts& parts,
+                                 const NamedModel& model, bool is_first) {
+  LoadOptions options;
+  options.ignored_keys = call.load.ignored_keys;
+  const ExaminedModel examined = examine_model(model.path, options);
+  if (!examined.faults.empty()) return tl::unexpected(examined.faults.first());
+  ModelSource source;
+  source.info = model_info(*examined.model);
+  source.names = names_of(model, source.info);
+  EngineOptions engine = call.engine;
+  engine.kv.gate_file = gate_file_of(model.path);
+  engine.max_batch_tokens = step_tokens_for(*examined.model, engine.n_ctx);
+  if (!is_first && !engine.kv.disk_folder.empty()) {
+    engine.kv.disk_folder += "/" + folder_name(source.names.front());
+  }
+  source.n_bytes = source.info.weight_bytes + TRY(Engine::kv_bytes(*examined.model, engine));
+  source.load = [&call, &parts, path = model.path, engine, names = source.names] {
+    return EngineModel::load(call, parts, path, engine, names);
+  };
+  return source;
+}
+
+}  // namespace ruv
