@@ -3,6 +3,7 @@
 #include <array>
 
 #include "net/anthropic/messages.h"
+#include "net/llamacpp/infill.h"
 #include "net/ollama/ollama.h"
 #include "net/responses/responses.h"
 
@@ -18,7 +19,8 @@ std::span<const BodyTable* const> body_tables() {
                                   &messages_fields(),     &count_tokens_fields(),
                                   &ollama_chat_fields(),  &ollama_generate_fields(),
                                   &ollama_embed_fields(), &ollama_old_embed_fields(),
-                                  &ollama_show_fields(),  &responses_fields()};
+                                  &ollama_show_fields(),  &responses_fields(),
+                                  &infill_fields()};
   return kTables;
 }
 

@@ -43,6 +43,7 @@ constexpr Target kTargets[] = {
     {"POST", "/api/generate", ""},
     {"POST", "/api/embed", ""},
     {"POST", "/api/show", ""},
+    {"POST", "/infill", ""},
 };
 
 // What makes a body of the API: names of fields, words of values, brackets.

@@ -327,7 +327,8 @@ ROUTES = [("POST", "/v1/chat/completions"), ("POST", "/v1/completions"), ("POST"
           ("GET", "/v1/sessions"), ("GET", "/v1/models/x"), ("POST", "/v1/embeddings"),
           ("POST", "/v1/rerank"), ("POST", "/v1/score"), ("POST", "/v1/messages"),
           ("POST", "/v1/messages/count_tokens"), ("POST", "/v1/responses"), ("POST", "/api/chat"),
-          ("POST", "/api/generate"), ("POST", "/api/embed"), ("POST", "/api/show")]
+          ("POST", "/api/generate"), ("POST", "/api/embed"), ("POST", "/api/show"),
+          ("POST", "/infill")]
 
 
 def recorded_requests():

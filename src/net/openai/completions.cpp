@@ -120,7 +120,8 @@ ApiResult<std::vector<ReadyPrompt>> gap_prompts(const OpenAiService& service,
   }
   std::vector<ReadyPrompt> prompts;
   for (const RawPrompt& raw : request.prompts) {
-    ReadyPrompt ready{.ids = TRY(fill_prompt(*service.text, *marks, raw.text, request.suffix))};
+    ReadyPrompt ready{.ids = TRY(fill_prompt(*service.text, *marks,
+                                             {.before = raw.text, .after = request.suffix}))};
     TRY(check_prompt(service, ready.ids, "prompt"));
     if (request.echo) ready.echo = raw.text;
     prompts.push_back(std::move(ready));

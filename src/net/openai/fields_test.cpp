@@ -1,6 +1,7 @@
 #include "net/openai/fields.h"
 #include "net/anthropic/messages.h"
 #include "net/body_tables.h"
+#include "net/llamacpp/infill.h"
 #include "net/ollama/ollama.h"
 #include "net/responses/responses.h"
 
@@ -275,7 +276,7 @@ TEST(OtherApisPage, HoldsTheTables) {
   std::string fresh = *page;
   for (const BodyTable* table :
        {&messages_fields(), &ollama_chat_fields(), &ollama_generate_fields(),
-        &ollama_embed_fields(), &responses_fields()}) {
+        &ollama_embed_fields(), &responses_fields(), &infill_fields()}) {
     fresh = with_section(fresh, table->name, field_lines(table->rows));
     fresh = with_section(fresh, table->name + std::string(" refused"), refused_lines(table->rows));
   }

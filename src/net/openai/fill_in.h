@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,9 +14,11 @@
 namespace ruv {
 
 struct FillMarks {
-  Token prefix;  // before the text that precedes the gap
-  Token suffix;  // before the text that follows it
-  Token middle;  // where the gap begins; -1: after the preceding text, which comes last
+  Token prefix;      // before the text that precedes the gap
+  Token suffix;      // before the text that follows it
+  Token middle;      // where the gap begins; -1: after the preceding text, which comes last
+  Token repository;  // before the name of a project; -1: there is none
+  Token file;        // before the name and the text of a file; -1: there is none
   // These end what fills the gap, besides the model's own end tokens.
   std::vector<Token> ends;
 };
@@ -22,9 +26,23 @@ struct FillMarks {
 // Nothing: the model has no such tokens.
 std::optional<FillMarks> fill_marks(const ModelText& text);
 
-// The prompt that asks for what is between `before` and `after`, which is plain text: control
-// tokens written in it stay text. Fails: 400 as encoding does.
+// Another file, which the model sees before the gap.
+struct FillFile {
+  std::string name;
+  std::string text;
+};
+
+struct FillGap {
+  std::string_view before;
+  std::string_view after;
+  std::string_view begun = {};  // the beginning of what fills the gap
+  std::span<const FillFile> files = {};
+};
+
+// The prompt that asks for what fills the gap. All texts are plain: control tokens written in them
+// stay text. Models without marks for files get the texts of these alone. Fails: 400 as encoding
+// does.
 ApiResult<std::vector<Token>> fill_prompt(const ModelText& text, const FillMarks& marks,
-                                          std::string_view before, std::string_view after);
+                                          const FillGap& gap);
 
 }  // namespace ruv

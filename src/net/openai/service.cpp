@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/entropy.h"
 #include "net/anthropic/messages.h"
+#include "net/llamacpp/infill.h"
 #include "net/metrics.h"
 #include "net/ollama/ollama.h"
 #include "net/openai/routes.h"
@@ -56,7 +57,7 @@ std::vector<Route> api_routes(ServedModels& models) {
   std::vector<Route> routes{chat_completions_route(models), completions_route(models),
                             embeddings_route(models),       stats_route(models),
                             health_route(models),           ready_route(models),
-                            metrics_route(models)};
+                            metrics_route(models),          infill_route(models)};
   for (const auto& more : {model_routes, props_routes, rank_routes, text_routes, session_routes,
                            messages_routes, ollama_routes, responses_routes}) {
     for (Route& route : more(models)) routes.push_back(std::move(route));
