@@ -239,6 +239,7 @@ void ModelPool::close() {
       use(tl::unexpected(not_loaded(entry.source.names.front(), "waits, and the server stops")));
     }
     for (const Done& one : std::exchange(entry.leaving, {})) one({});
+    entry.phase = ModelPhase::unloaded;
     models.push_back(std::move(entry.model));
   }
 }

@@ -139,6 +139,7 @@ TEST_F(ModelPoolTest, TooManyWaitingRequestsAreRefusedAndTheOthersHearOfTheEnd) 
   pool_->close();
   EXPECT_EQ(n_ended, 4);
   EXPECT_EQ(n_loaded_, 0);
+  EXPECT_FALSE(pool_->loaded("a"));
 }
 
 }  // namespace
