@@ -132,7 +132,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  static const ruv::FuzzService service;
+  static ruv::FuzzService service;
   static const std::vector<ruv::Route> routes = service.routes();
   static const ruv::Router router(routes);
   if (size == 0) return 0;
