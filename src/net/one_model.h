@@ -17,7 +17,7 @@ class OneModel final : public ServedModels {
              .info = service_.text->info(),
              .created = service_.created}};
   }
-  void with_model(const std::string& name, Use use) override { use(loaded(name)); }
+  void with_model(const std::string& name, uint64_t, Use use) override { use(loaded(name)); }
   ApiResult<ServiceLease> loaded(const std::string& name) const override {
     if (name.empty() || is_named(service_.names, name))
       return ServiceLease(std::shared_ptr<void>(), &service_);

@@ -28,8 +28,9 @@ struct ModelPool::Entry {
   ModelPhase phase = ModelPhase::unloaded;
   std::unique_ptr<LoadedModel> model;
   std::vector<Use> waiting;
-  std::vector<Done> leaving;  // told when it is unloaded
-  KeepSeconds keep;           // as the last request said
+  uint64_t n_waiting_bytes = 0;  // of these requests
+  std::vector<Done> leaving;     // told when it is unloaded
+  KeepSeconds keep;              // as the last request said
   int64_t created = 0;
   std::string failure;
 };
@@ -44,6 +45,8 @@ struct ModelPool::State : std::enable_shared_from_this<State> {
   void release(size_t index, LeaseFor what);
   void run();
   void load(std::unique_lock<std::mutex>& lock, size_t index);
+  void put(Entry& entry, std::unique_ptr<LoadedModel> model) const;
+  void set_keep(Entry& entry) const;
   void unload(std::unique_lock<std::mutex>& lock, size_t index);
   void wait(std::unique_lock<std::mutex>& lock, const ModelMove& move);
   void note(const std::string& text) const {
@@ -56,6 +59,7 @@ struct ModelPool::State : std::enable_shared_from_this<State> {
   std::condition_variable wake;
   std::vector<Entry> entries;
   size_t n_waiting = 0;
+  uint64_t n_waiting_bytes = 0;
   int64_t n_asked = 0;
   bool stopping = false;
   std::thread thread;
@@ -127,6 +131,24 @@ void ModelPool::State::run() {
   }
 }
 
+// The model is there.
+void ModelPool::State::put(Entry& entry, std::unique_ptr<LoadedModel> model) const {
+  entry.model = std::move(model);
+  entry.phase = ModelPhase::loaded;
+  entry.created = parts.unix_time();
+  entry.slot.loaded = true;
+  entry.slot.leaves = !entry.leaving.empty();
+  entry.slot.n_bytes = entry.model->n_bytes();
+  entry.slot.last_use = entry.created;
+  set_keep(entry);
+}
+
+// As the last request said, else as the server does.
+void ModelPool::State::set_keep(Entry& entry) const {
+  entry.slot.keep = entry.keep ? entry.keep : options.keep;
+  if (entry.slot.keep && *entry.slot.keep < 0) entry.slot.keep.reset();
+}
+
 void ModelPool::State::wait(std::unique_lock<std::mutex>& lock, const ModelMove& move) {
   if (!move.at) return wake.wait(lock);
   wake.wait_for(lock, std::chrono::seconds(std::max<int64_t>(1, *move.at - parts.unix_time())));
@@ -142,22 +164,16 @@ void ModelPool::State::load(std::unique_lock<std::mutex>& lock, size_t index) {
   note(made ? fmt::format("model {} is loaded", name)
             : fmt::format("model {} is not loaded: {}", name, made.error().message()));
   lock.lock();
-  entry.phase = made ? ModelPhase::loaded : ModelPhase::failed;
+  if (!made) entry.phase = ModelPhase::failed;
   entry.failure = made ? "" : made.error().message();
   std::vector<Use> uses = std::exchange(entry.waiting, {});
   std::vector<Done> done = made ? std::vector<Done>() : std::exchange(entry.leaving, {});
   n_waiting -= uses.size();
+  n_waiting_bytes -= std::exchange(entry.n_waiting_bytes, 0);
   entry.slot.n_waiting = 0;
   std::vector<ServiceLease> leases;
   if (made) {
-    entry.model = std::move(*made);
-    entry.created = parts.unix_time();
-    entry.slot.loaded = true;
-    entry.slot.leaves = !entry.leaving.empty();
-    entry.slot.n_bytes = entry.model->n_bytes();
-    entry.slot.last_use = entry.created;
-    entry.slot.keep = entry.keep ? entry.keep : options.keep;
-    if (entry.slot.keep && *entry.slot.keep < 0) entry.slot.keep.reset();
+    put(entry, std::move(*made));
     for (size_t i = 0; i < uses.size(); ++i) leases.push_back(lease(index, LeaseFor::request));
   }
   lock.unlock();
@@ -213,14 +229,7 @@ Status ModelPool::load_first() {
   lock.unlock();
   std::unique_ptr<LoadedModel> model = TRY(first.source.load());
   lock.lock();
-  first.model = std::move(model);
-  first.phase = ModelPhase::loaded;
-  first.created = state.parts.unix_time();
-  first.slot.loaded = true;
-  first.slot.n_bytes = first.model->n_bytes();
-  first.slot.last_use = first.created;
-  first.slot.keep = state.options.keep;
-  if (first.slot.keep && *first.slot.keep < 0) first.slot.keep.reset();
+  state.put(first, std::move(model));
   state.thread = std::thread([state = state_] { state->run(); });
   return {};
 }
@@ -242,11 +251,13 @@ void ModelPool::close() {
     entry.phase = ModelPhase::unloaded;
     models.push_back(std::move(entry.model));
   }
+  // What is computed beside reads the models.
+  parts_.beside->finish(std::chrono::steady_clock::time_point::max());
 }
 
 std::vector<ModelState> ModelPool::list() const { return state_->list(); }
 
-void ModelPool::with_model(const std::string& name, Use use) {
+void ModelPool::with_model(const std::string& name, uint64_t n_bytes, Use use) {
   State& state = *state_;
   ServiceLease lease;
   std::optional<ApiError> refusal;
@@ -257,7 +268,8 @@ void ModelPool::with_model(const std::string& name, Use use) {
       refusal = ApiError();
     } else if (entry->phase == ModelPhase::loaded && !entry->slot.leaves) {
       lease = state.lease(static_cast<size_t>(entry - state.entries.data()), LeaseFor::request);
-    } else if (state.n_waiting >= state.options.max_waiting || state.stopping) {
+    } else if (state.n_waiting >= state.options.max_waiting || state.stopping ||
+               n_bytes > state.options.max_waiting_bytes - state.n_waiting_bytes) {
       refusal =
           api_error(Status(Code::unavailable,
                            fmt::format("{} requests wait for models to be loaded; try again later",
@@ -266,6 +278,8 @@ void ModelPool::with_model(const std::string& name, Use use) {
       if (entry->waiting.empty()) entry->slot.first_waits = state.n_asked;
       ++state.n_asked;
       ++state.n_waiting;
+      state.n_waiting_bytes += n_bytes;
+      entry->n_waiting_bytes += n_bytes;
       ++entry->slot.n_waiting;
       entry->waiting.push_back(std::move(use));
       state.wake.notify_all();
@@ -318,8 +332,7 @@ void ModelPool::keep(const std::string& name, KeepSeconds seconds) {
   Entry* const entry = state.find(name);
   if (entry == nullptr) return;
   entry->keep = seconds;
-  entry->slot.keep = seconds ? seconds : state.options.keep;
-  if (entry->slot.keep && *entry->slot.keep < 0) entry->slot.keep.reset();
+  state.set_keep(*entry);
   state.wake.notify_all();
 }
 

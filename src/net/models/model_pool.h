@@ -36,6 +36,7 @@ struct ModelPoolOptions {
   KeepSeconds keep = {};  // of models about which no request says more; none: while there is room
   // Requests that may wait for models; further ones are refused with 429.
   size_t max_waiting = 1024;
+  uint64_t max_waiting_bytes = 64 << 20;  // of their bodies
   // Told of each model that was loaded or unloaded, or could not be, by the pool's thread.
   std::function<void(std::string_view)> note = {};
 };
@@ -51,13 +52,13 @@ class ModelPool final : public ServedModels {
   void add(ModelSource source);
   // Loads the first model on this thread, then begins to serve all. Fails as loading does.
   Status load_first();
-  // Requests that wait are refused; then all models are unloaded, which ends the answers that are
-  // being generated.
+  // Requests that wait are refused and the work beside ends; then all models are unloaded, which
+  // ends the answers that are being generated.
   void close();
 
   const ServerParts& parts() const override { return parts_; }
   std::vector<ModelState> list() const override;
-  void with_model(const std::string& name, Use use) override;
+  void with_model(const std::string& name, uint64_t n_bytes, Use use) override;
   ApiResult<ServiceLease> loaded(const std::string& name) const override;
   void unload(const std::string& name, Done done) override;
   void keep(const std::string& name, KeepSeconds seconds) override;

@@ -50,7 +50,7 @@ class ModelPoolTest : public testing::Test {
   // Waits for the model.
   ApiResult<ServiceLease> use(const std::string& name) {
     std::promise<ApiResult<ServiceLease>> promise;
-    pool_->with_model(name, [&](ApiResult<ServiceLease> lease) { promise.set_value(lease); });
+    pool_->with_model(name, 100, [&](ApiResult<ServiceLease> lease) { promise.set_value(lease); });
     return promise.get_future().get();
   }
   // Waits until it is unloaded.
@@ -82,7 +82,8 @@ TEST_F(ModelPoolTest, AModelGivesWayWhenItsLastRequestHasEnded) {
   start(5, {{"a", 3}, {"b", 3}});
   auto a = use("a");
   std::promise<ApiResult<ServiceLease>> b;
-  pool_->with_model("b", [&](ApiResult<ServiceLease> lease) { b.set_value(std::move(lease)); });
+  pool_->with_model("b", 100,
+                    [&](ApiResult<ServiceLease> lease) { b.set_value(std::move(lease)); });
   EXPECT_EQ(phase(0), ModelPhase::loaded);
   a = tl::unexpected(ApiError());
   EXPECT_EQ((*b.get_future().get())->names.front(), "b");
@@ -130,7 +131,7 @@ TEST_F(ModelPoolTest, TooManyWaitingRequestsAreRefusedAndTheOthersHearOfTheEnd) 
   const auto a = use("a");  // b cannot come while it is used
   std::atomic<int> n_ended = 0;
   for (int i = 0; i < 4; ++i) {
-    pool_->with_model("b", [&](const ApiResult<ServiceLease>& lease) { n_ended += !lease; });
+    pool_->with_model("b", 100, [&](const ApiResult<ServiceLease>& lease) { n_ended += !lease; });
   }
   const auto refused = use("b");
   ASSERT_FALSE(refused);
@@ -140,6 +141,18 @@ TEST_F(ModelPoolTest, TooManyWaitingRequestsAreRefusedAndTheOthersHearOfTheEnd) 
   EXPECT_EQ(n_ended, 4);
   EXPECT_EQ(n_loaded_, 0);
   EXPECT_FALSE(pool_->loaded("a"));
+}
+
+TEST_F(ModelPoolTest, WaitingRequestsHoldABoundedNumberOfBytes) {
+  start(3, {{"a", 3}, {"b", 3}});
+  auto a = use("a");
+  std::promise<bool> served;
+  const auto count = [&](const ApiResult<ServiceLease>& lease) { served.set_value(!!lease); };
+  pool_->with_model("b", (64 << 20) - 99, count);
+  EXPECT_EQ(use("b").error().status, 429);
+  a = tl::unexpected(ApiError());
+  EXPECT_TRUE(served.get_future().get());
+  EXPECT_TRUE(use("a")) << "there is room again";
 }
 
 }  // namespace

@@ -50,9 +50,9 @@ class ServedModels {
 
   using Use = std::function<void(ApiResult<ServiceLease>)>;
   // Calls `use` with the model of that name, at once where it is loaded, else on another thread
-  // when it is; empty: the first model. Fails, by calling `use`: 404 model_not_found, 503 where it
-  // cannot be loaded or too many requests wait for that.
-  virtual void with_model(const std::string& name, Use use) = 0;
+  // when it is; empty: the first model. `n_bytes`: of the request, which waits meanwhile. Fails, by
+  // calling `use`: 404 model_not_found, 503 where it cannot be loaded, 429 where too much waits.
+  virtual void with_model(const std::string& name, uint64_t n_bytes, Use use) = 0;
   // The same without loading it. Fails: 404 model_not_found, 503 model_not_loaded.
   virtual ApiResult<ServiceLease> loaded(const std::string& name) const = 0;
   // Unloads the model when no request uses it any more, and calls `done` then. Fails, by calling

@@ -112,13 +112,14 @@ Route api_route(ServedModels& models, std::string method, std::string path, cons
   Route route{std::move(method), std::move(path),
               [&models, &table, action = std::make_shared<const ApiAction>(std::move(action)),
                write_error](HttpRequest& http, const std::shared_ptr<Reply>& reply) {
+                const uint64_t n_bytes = http.body.size();
                 const auto call = std::make_shared<BodyCall>(
                     BodyCall{models.parts(), table, write_error, std::move(http), reply});
                 const auto read = call->read();
                 if (!read) return call->refuse(read.error());
                 const auto name = asked_model(call->body, table);
                 if (!name) return call->refuse(name.error());
-                models.with_model(*name, [call, action](ApiResult<ServiceLease> lease) {
+                models.with_model(*name, n_bytes, [call, action](ApiResult<ServiceLease> lease) {
                   run_caught(call->reply, [&] { act_with_model(call, *action, std::move(lease)); });
                 });
               }};
