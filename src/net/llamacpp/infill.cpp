@@ -48,7 +48,7 @@ constexpr std::array kInfillFields{
 constexpr BodyTable kInfill{"infill", kInfillFields, kMaxConversationValues, true};
 constexpr FieldRow kExtraRows[] = {{"filename", kHonoured, ""}, {"text", kHonoured, ""}};
 
-// A text of the body; `absent` where it may be missing.
+// A text of the body; empty where it is absent and not required.
 ApiResult<std::string> body_text(const Json& body, const char* name, bool required) {
   const Json* value = find_field(body, name);
   if (value == nullptr && required) return missing_field(name);
