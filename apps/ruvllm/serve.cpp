@@ -180,6 +180,10 @@ Status add_models(const CommandLine& line, const ServeCall& call, const ServedMo
   }
   if (given.empty()) given.push_back({.path = TRY(chosen_model(""))});
   if (!call.alias.empty()) given.front().name = call.alias;
+  if (given.size() == 1) {
+    pool.add(only_source(served, parts, given.front()));
+    return {};
+  }
   std::vector<ModelSource> sources;
   for (size_t i = 0; i < given.size(); ++i) {
     Result<ModelSource> source = model_source(served, parts, given[i], sources.empty());

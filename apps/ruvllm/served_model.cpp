@@ -41,20 +41,34 @@ std::string folder_name(std::string name) {
   return "model-" + name;
 }
 
+// The engine of a model, which may have shapes and no numbers. `folder`: of its pages, below the
+// cache folder; empty: that folder itself.
+EngineOptions engine_for(const ServedModelCall& call, const Model& model, const std::string& path,
+                         const std::string& folder) {
+  EngineOptions options = call.engine;
+  options.kv.gate_file = gate_file_of(path);
+  options.max_batch_tokens = step_tokens_for(model, options.n_ctx);
+  if (!folder.empty() && !options.kv.disk_folder.empty()) options.kv.disk_folder += "/" + folder;
+  return options;
+}
+
 class EngineModel final : public LoadedModel {
  public:
+  // Without names it has those of its file.
   static Result<std::unique_ptr<LoadedModel>> load(const ServedModelCall& call,
                                                    const ServerParts& parts,
-                                                   const std::string& path,
-                                                   const EngineOptions& engine,
-                                                   const std::vector<std::string>& names) {
+                                                   const NamedModel& named,
+                                                   std::vector<std::string> names,
+                                                   const std::string& folder) {
     auto made = std::make_unique<EngineModel>();
-    const std::shared_ptr<const Model> model = TRY(open_model(path, engine.n_threads, call.load));
+    const std::shared_ptr<const Model> model =
+        TRY(open_model(named.path, call.engine.n_threads, call.load));
     made->text_ = text_of_model(model);
-    EngineOptions options = engine;
-    options.draft_model = TRY(open_draft_model(engine.n_threads, call.load));
+    EngineOptions options = engine_for(call, *model, named.path, folder);
+    options.draft_model = TRY(open_draft_model(options.n_threads, call.load));
     made->engine_ = TRY(Engine::create(model, options));
-    made->service_ = make_service(parts, *made->engine_, *made->text_, names);
+    if (names.empty()) names = names_of(named, made->text_->info());
+    made->service_ = make_service(parts, *made->engine_, *made->text_, std::move(names));
     made->service_.max_sequences = options.max_sequences;
     made->service_.usual = call.line.params_for(made->text_->info(), call.sampling);
     return made;
@@ -97,6 +111,13 @@ Result<std::vector<NamedModel>> models_in(const std::string& folder) {
   return models;
 }
 
+ModelSource only_source(const ServedModelCall& call, const ServerParts& parts,
+                        const NamedModel& model) {
+  ModelSource source;
+  source.load = [&call, &parts, model] { return EngineModel::load(call, parts, model, {}, {}); };
+  return source;
+}
+
 Result<ModelSource> model_source(const ServedModelCall& call, const ServerParts& parts,
                                  const NamedModel& model, bool is_first) {
   LoadOptions options;
@@ -106,15 +127,11 @@ Result<ModelSource> model_source(const ServedModelCall& call, const ServerParts&
   ModelSource source;
   source.info = model_info(*examined.model);
   source.names = names_of(model, source.info);
-  EngineOptions engine = call.engine;
-  engine.kv.gate_file = gate_file_of(model.path);
-  engine.max_batch_tokens = step_tokens_for(*examined.model, engine.n_ctx);
-  if (!is_first && !engine.kv.disk_folder.empty()) {
-    engine.kv.disk_folder += "/" + folder_name(source.names.front());
-  }
+  const std::string folder = is_first ? "" : folder_name(source.names.front());
+  const EngineOptions engine = engine_for(call, *examined.model, model.path, folder);
   source.n_bytes = source.info.weight_bytes + TRY(Engine::kv_bytes(*examined.model, engine));
-  source.load = [&call, &parts, path = model.path, engine, names = source.names] {
-    return EngineModel::load(call, parts, path, engine, names);
+  source.load = [&call, &parts, model, names = source.names, folder] {
+    return EngineModel::load(call, parts, model, names, folder);
   };
   return source;
 }

@@ -31,9 +31,12 @@ NamedModel named_model(const std::string& text);
 // config.json; by name. Fails: not_found, invalid.
 Result<std::vector<NamedModel>> models_in(const std::string& folder);
 
-// Reads what the file says of itself, but no weights. `parts` and `call` must outlive the source;
-// `is_first`: pages on disk are in the cache folder itself, those of other models in folders below.
-// Fails: as examine_model and Engine::kv_bytes.
+// The only model of a server: its file is read when it is loaded.
+ModelSource only_source(const ServedModelCall& call, const ServerParts& parts,
+                        const NamedModel& model);
+// One of several. Reads what the file says of itself, but no weights. `parts` and `call` must
+// outlive the source; `is_first`: pages on disk are in the cache folder itself, those of other
+// models in folders below. Fails: as examine_model and Engine::kv_bytes.
 Result<ModelSource> model_source(const ServedModelCall& call, const ServerParts& parts,
                                  const NamedModel& model, bool is_first);
 

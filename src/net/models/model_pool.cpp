@@ -230,6 +230,8 @@ Status ModelPool::load_first() {
   std::unique_ptr<LoadedModel> model = TRY(first.source.load());
   lock.lock();
   state.put(first, std::move(model));
+  first.source.names = first.model->service().names;
+  first.source.info = first.model->service().text->info();
   state.thread = std::thread([state = state_] { state->run(); });
   return {};
 }

@@ -22,7 +22,9 @@ class LoadedModel {
 
 // A model that can be loaded.
 struct ModelSource {
-  std::vector<std::string> names;  // at least one; no other model has any of them
+  // No other model has any of them. The first model may have none, as its names and info are read
+  // when it is loaded; the others have them before.
+  std::vector<std::string> names = {};
   ModelInfo info = {};
   int64_t n_bytes = 0;  // what it will take, as far as is known
   // Called by one thread at a time, again after the model was unloaded.
