@@ -54,8 +54,11 @@ class Server:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.stop()
+    def __exit__(self, kind, *_):
+        is_running = self.process.poll() is None
+        code = self.stop()
+        if is_running and code != 0 and kind is None:
+            raise AssertionError(f"the server ended with code {code}: {''.join(self.said[-5:])}")
 
     def stop(self, how=signal.SIGTERM):
         """The exit code after a signal."""

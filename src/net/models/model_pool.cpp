@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/check.h"
 #include "net/models/model_moves.h"
@@ -241,7 +242,7 @@ void ModelPool::close() {
   std::vector<std::unique_ptr<LoadedModel>> models;
   {
     const std::lock_guard lock(state.mutex);
-    state.stopping = true;
+    if (std::exchange(state.stopping, true)) return;
   }
   state.wake.notify_all();
   if (state.thread.joinable()) state.thread.join();

@@ -55,7 +55,7 @@ class ModelPool final : public ServedModels {
   // Loads the first model on this thread, then begins to serve all. Fails as loading does.
   Status load_first();
   // Requests that wait are refused and the work beside ends; then all models are unloaded, which
-  // ends the answers that are being generated.
+  // ends the answers that are being generated. A second call does nothing.
   void close();
 
   const ServerParts& parts() const override { return parts_; }

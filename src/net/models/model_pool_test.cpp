@@ -141,6 +141,7 @@ TEST_F(ModelPoolTest, TooManyWaitingRequestsAreRefusedAndTheOthersHearOfTheEnd) 
   EXPECT_EQ(n_ended, 4);
   EXPECT_EQ(n_loaded_, 0);
   EXPECT_FALSE(pool_->loaded("a"));
+  parts_.beside.reset();  // as at the end of a server, before the pool is destroyed
 }
 
 TEST_F(ModelPoolTest, WaitingRequestsHoldABoundedNumberOfBytes) {
