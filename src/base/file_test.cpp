@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace ruv {
+namespace ruv::file_test {
 namespace {
 
 class Files : public testing::Test {
@@ -246,4 +246,4 @@ TEST_F(Files, SharedFileTakesOverWhatADeadProcessLeft) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::file_test

@@ -9,7 +9,7 @@
 #include "cache/test_page_store.h"
 #include "cache/test_session.h"
 
-namespace ruv {
+namespace ruv::earlier_files_test {
 namespace {
 
 constexpr SealKey kKey = {1, 2, 3};
@@ -162,4 +162,4 @@ TEST(EarlierFiles, PagesOfVersion1AreIgnoredByNameAndRemovedFirst) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::earlier_files_test

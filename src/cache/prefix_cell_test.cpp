@@ -10,7 +10,7 @@
 #include "cache/content_cells.h"
 #include "fault/allocations.h"
 
-namespace ruv {
+namespace ruv::prefix_cell_test {
 namespace {
 
 constexpr HashKey kKey = {1, 2};
@@ -127,4 +127,4 @@ TEST(CellBlock, KeepsItsCellsWhenMemoryRunsOut) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::prefix_cell_test

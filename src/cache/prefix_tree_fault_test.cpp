@@ -8,7 +8,7 @@
 #include "cache/prefix_tree.h"
 #include "fault/allocations.h"
 
-namespace ruv {
+namespace ruv::prefix_tree_fault_test {
 namespace {
 
 using Text = std::vector<PrefixCell>;
@@ -176,4 +176,4 @@ TEST(PrefixTreeFault, LeavesAreOrderedByTenantOnlyWhereAskedFor) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::prefix_tree_fault_test

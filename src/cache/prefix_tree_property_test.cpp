@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "cache/prefix_tree.h"
 
-namespace ruv {
+namespace ruv::prefix_tree_property_test {
 namespace {
 
 using Text = std::vector<PrefixCell>;
@@ -330,4 +330,4 @@ TEST(PrefixTreeProperty, ShortOfPagesItGivesWhatItPromises) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::prefix_tree_property_test

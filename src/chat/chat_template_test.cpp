@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 
-namespace ruv {
+namespace ruv::chat_template_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -441,4 +441,4 @@ TEST(ChatTemplates, ContextMustBeAnObject) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::chat_template_test

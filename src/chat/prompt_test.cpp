@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "text/test_vocabularies.h"
 
-namespace ruv {
+namespace ruv::prompt_test {
 namespace {
 
 std::shared_ptr<const Tokenizer> chat_tokenizer() {
@@ -133,4 +133,4 @@ TEST(EncodeParts, PartsDoNotCutWords) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::prompt_test

@@ -11,7 +11,7 @@
 #include "base/worker_pool.h"
 #include "kernels/kernels.h"
 
-namespace ruv {
+namespace ruv::kv_codes_test {
 namespace {
 
 std::vector<float> random_numbers(int64_t n, uint64_t seed, double low, double high) {
@@ -124,4 +124,4 @@ TEST(RotateHead, SpreadsAnOutlier) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::kv_codes_test

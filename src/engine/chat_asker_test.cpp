@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 
-namespace ruv {
+namespace ruv::chat_asker_test {
 namespace {
 
 constexpr int64_t kPageTokens = 16;
@@ -161,4 +161,4 @@ TEST_F(ChatAsking, RefusesByName) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::chat_asker_test

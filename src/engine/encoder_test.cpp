@@ -7,7 +7,7 @@
 #include "ruv/logits.h"
 #include "ruv/stream.h"
 
-namespace ruv {
+namespace ruv::encoder_test {
 namespace {
 
 using Tokens = std::vector<Token>;
@@ -126,4 +126,4 @@ TEST_P(Encoder, WritesNothing) {
 INSTANTIATE_TEST_SUITE_P(All, Encoder, testing::Values("llama2", "gemma3", "gpt2"));
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::encoder_test

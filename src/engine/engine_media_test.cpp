@@ -9,7 +9,7 @@
 #include "engine/test_media.h"
 #include "property/asked_engine.h"
 
-namespace ruv {
+namespace ruv::engine_media_test {
 namespace {
 
 using Tokens = std::vector<Token>;
@@ -364,4 +364,4 @@ TEST_P(EngineMedia, OnlyEqualMediaAreWorthWaitingFor) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::engine_media_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ruv {
+namespace ruv::reasoning_constraint_test {
 namespace {
 
 constexpr Token kVocab = 20;
@@ -105,4 +105,4 @@ TEST(ReasoningConstraint, IsDoneAfterTheRegionWhereThereIsNoForm) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::reasoning_constraint_test

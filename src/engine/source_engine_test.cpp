@@ -14,7 +14,7 @@
 #include "ruv/logits.h"
 #include "ruv/stream.h"
 
-namespace ruv {
+namespace ruv::source_engine_test {
 namespace {
 
 using Tokens = std::vector<Token>;
@@ -217,4 +217,4 @@ TEST(Source, WhatTheModelCannotDoIsRefused) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::source_engine_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ruv {
+namespace ruv::base64_test {
 namespace {
 
 std::string decoded(std::string_view text) {
@@ -30,4 +30,4 @@ TEST(Base64, OtherTextIsRefusedAndLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::base64_test

@@ -7,7 +7,7 @@
 
 #include "fault/damage.h"
 
-namespace ruv {
+namespace ruv::ggmf_test {
 namespace {
 
 class GgmfBuilder {
@@ -89,4 +89,4 @@ TEST(Ggmf, EveryCutIsRefusedOrWhole) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::ggmf_test

@@ -6,7 +6,7 @@
 #include "format/gguf_builder.h"
 #include "format/test_folder.h"
 
-namespace ruv {
+namespace ruv::gguf_file_test {
 namespace {
 
 constexpr uint32_t kF32 = 0;
@@ -136,4 +136,4 @@ TEST(GgufFile, RealVersion1IsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::gguf_file_test

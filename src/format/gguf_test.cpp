@@ -10,7 +10,7 @@
 #include "fault/damage.h"
 #include "format/gguf_builder.h"
 
-namespace ruv {
+namespace ruv::gguf_test {
 namespace {
 
 constexpr uint32_t kF32 = 0;
@@ -264,4 +264,4 @@ TEST(GgufHostile, ManyArrayElementsAreRefusedBeforeAllocating) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::gguf_test

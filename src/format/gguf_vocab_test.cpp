@@ -12,7 +12,7 @@
 #include "format/gguf.h"
 #include "format/tokenizer_json.h"
 
-namespace ruv {
+namespace ruv::gguf_vocab_test {
 namespace {
 
 std::string shared_data(const std::string& name) {
@@ -317,4 +317,4 @@ TEST(GgufVocab, WhatIsBrokenIsNamed) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::gguf_vocab_test

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "format/hf_config.h"
 
-namespace ruv {
+namespace ruv::hf_attention_test {
 namespace {
 
 Json small(std::string_view model_type) {
@@ -313,4 +313,4 @@ TEST(HfLayerBases, OneOfWindowedLayersAndOneOfOthers) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::hf_attention_test

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "fault/damage.h"
 
-namespace ruv {
+namespace ruv::hf_config_test {
 namespace {
 
 Json small(std::string_view hf_class) {
@@ -788,4 +788,4 @@ TEST(HfConfigHostile, DeepAndLargeTexts) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::hf_config_test

@@ -7,7 +7,7 @@
 #include "format/hf_config.h"
 #include "format/tensor_names.h"
 
-namespace ruv {
+namespace ruv::hf_encoder_test {
 namespace {
 
 Json small(std::string_view model_type) {
@@ -323,4 +323,4 @@ TEST(HfEncoder, DebertaHasProductsForDistances) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::hf_encoder_test

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "format/hf_config.h"
 
-namespace ruv {
+namespace ruv::hf_layer_widths_test {
 namespace {
 
 using Integers = std::vector<int64_t>;
@@ -125,4 +125,4 @@ TEST(HfMatrixMemory, OtherFormsAreRefusedByTheirKey) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::hf_layer_widths_test

@@ -5,7 +5,7 @@
 #include "format/hf_config.h"
 #include "format/tensor_names.h"
 
-namespace ruv {
+namespace ruv::hf_nested_test {
 namespace {
 
 const Json kSizes = {{"hidden_size", 64},
@@ -54,4 +54,4 @@ TEST(HfNested, UnifiedGemma4HasNoInputsOfSingleLayers) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::hf_nested_test

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "format/hf_config.h"
 
-namespace ruv {
+namespace ruv::hf_prefixed_test {
 namespace {
 
 using Truths = std::vector<bool>;
@@ -99,4 +99,4 @@ TEST(HfPrefixed, ASharedExpertOfAnotherWidthIsNamed) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::hf_prefixed_test

@@ -4,7 +4,7 @@
 
 #include "format/test_folder.h"
 
-namespace ruv {
+namespace ruv::hf_sampling_test {
 namespace {
 
 struct ReadConfig {
@@ -52,4 +52,4 @@ TEST(GenerationConfig, IsAdviceThatMayBeWrong) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::hf_sampling_test

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "format/hf_config.h"
 
-namespace ruv {
+namespace ruv::hf_unlike_layers_test {
 namespace {
 
 using Integers = std::vector<int64_t>;
@@ -149,4 +149,4 @@ TEST(HfUnlikeLayers, ExpertsAreThereWhereTheyAreEnabled) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::hf_unlike_layers_test

@@ -8,7 +8,7 @@
 #include "format/test_folder.h"
 #include "format/tokenizer_file.h"
 
-namespace ruv {
+namespace ruv::rwkv_vocab_test {
 namespace {
 
 std::string error(std::string_view text) {
@@ -79,4 +79,4 @@ TEST(RwkvVocab, IdsEqualTheReference) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::rwkv_vocab_test

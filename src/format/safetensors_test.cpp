@@ -11,7 +11,7 @@
 #include "fault/damage.h"
 #include "format/test_folder.h"
 
-namespace ruv {
+namespace ruv::safetensors_test {
 namespace {
 
 std::string file_of(std::string_view header, size_t n_data, uint64_t length) {
@@ -33,7 +33,7 @@ std::string error_of(std::string_view header, size_t n_data) {
   return parsed ? "no error" : parsed.error().message();
 }
 
-#define EXPECT_ERROR(header, n_data, part) \
+#define EXPECT_REFUSED(header, n_data, part) \
   EXPECT_NE(error_of(header, n_data).find(part), std::string::npos) << error_of(header, n_data)
 
 constexpr std::string_view kGood =
@@ -71,30 +71,30 @@ std::string one(std::string_view dtype, std::string_view shape, std::string_view
 
 TEST(Safetensors, RefusesBrokenEntries) {
   EXPECT_EQ(error_of(one(R"("F32")", "[2]", "[0,8]"), 8), "no error");
-  EXPECT_ERROR(one(R"("F31")", "[2]", "[0,8]"), 8, "unknown dtype 'F31'");
-  EXPECT_ERROR(one("7", "[2]", "[0,8]"), 8, "dtype is not text");
-  EXPECT_ERROR(one(R"("F32")", "[3]", "[0,8]"), 8, "do not span the 12 bytes");
-  EXPECT_ERROR(one(R"("F32")", "[-2]", "[0,8]"), 8, "shape is not");
-  EXPECT_ERROR(one(R"("F32")", "[2.0]", "[0,8]"), 8, "shape is not");
-  EXPECT_ERROR(one(R"("F32")", "2", "[0,8]"), 8, "shape is not");
-  EXPECT_ERROR(one(R"("F32")", "[1,1,1,1,1,1,1,1,2]", "[0,8]"), 8, "shape is not");
-  EXPECT_ERROR(one(R"("F32")", "[9223372036854775808]", "[0,8]"), 8, "shape has the length");
-  EXPECT_ERROR(one(R"("F32")", "[4294967296,4294967296]", "[0,0]"), 0, "product");
-  EXPECT_ERROR(one(R"("F32")", "[4611686018427387905]", "[0,4]"), 4, "product");
-  EXPECT_ERROR(one(R"("F32")", "[2]", "[8,0]"), 8, "do not span");
-  EXPECT_ERROR(one(R"("F32")", "[2]", "[0]"), 8, "data_offsets is not");
-  EXPECT_ERROR(one(R"("F32")", "[2]", "[0,8,9]"), 8, "data_offsets is not");
-  EXPECT_ERROR(one(R"("F32")", "[2]", "[0,18446744073709551616]"), 8, "data_offsets is not");
-  EXPECT_ERROR(one(R"("F32")", "[2]", "[18446744073709551608,0]"), 8, "do not span");
-  EXPECT_ERROR(one(R"("F32")", "[2]", "[0,8]"), 7, "past the end (file has 7 bytes of data)");
-  EXPECT_ERROR(one(R"("F32")", "[2]", "[0,8]"), 9, "9 bytes of data, but the tensors cover 8");
-  EXPECT_ERROR(one(R"("F32")", "[2]", "[1,9]"), 9, "leave a hole");
-  EXPECT_ERROR(R"({"t":{"dtype":"F32","shape":[2]}})", 8, "is missing");
-  EXPECT_ERROR(R"({"t":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8,
-               "'dtype' appears twice");
-  EXPECT_ERROR(R"({"a":{"dtype":"I8","shape":[4],"data_offsets":[0,4]},)"
-               R"("b":{"dtype":"I8","shape":[4],"data_offsets":[2,6]}})",
-               6, "overlap");
+  EXPECT_REFUSED(one(R"("F31")", "[2]", "[0,8]"), 8, "unknown dtype 'F31'");
+  EXPECT_REFUSED(one("7", "[2]", "[0,8]"), 8, "dtype is not text");
+  EXPECT_REFUSED(one(R"("F32")", "[3]", "[0,8]"), 8, "do not span the 12 bytes");
+  EXPECT_REFUSED(one(R"("F32")", "[-2]", "[0,8]"), 8, "shape is not");
+  EXPECT_REFUSED(one(R"("F32")", "[2.0]", "[0,8]"), 8, "shape is not");
+  EXPECT_REFUSED(one(R"("F32")", "2", "[0,8]"), 8, "shape is not");
+  EXPECT_REFUSED(one(R"("F32")", "[1,1,1,1,1,1,1,1,2]", "[0,8]"), 8, "shape is not");
+  EXPECT_REFUSED(one(R"("F32")", "[9223372036854775808]", "[0,8]"), 8, "shape has the length");
+  EXPECT_REFUSED(one(R"("F32")", "[4294967296,4294967296]", "[0,0]"), 0, "product");
+  EXPECT_REFUSED(one(R"("F32")", "[4611686018427387905]", "[0,4]"), 4, "product");
+  EXPECT_REFUSED(one(R"("F32")", "[2]", "[8,0]"), 8, "do not span");
+  EXPECT_REFUSED(one(R"("F32")", "[2]", "[0]"), 8, "data_offsets is not");
+  EXPECT_REFUSED(one(R"("F32")", "[2]", "[0,8,9]"), 8, "data_offsets is not");
+  EXPECT_REFUSED(one(R"("F32")", "[2]", "[0,18446744073709551616]"), 8, "data_offsets is not");
+  EXPECT_REFUSED(one(R"("F32")", "[2]", "[18446744073709551608,0]"), 8, "do not span");
+  EXPECT_REFUSED(one(R"("F32")", "[2]", "[0,8]"), 7, "past the end (file has 7 bytes of data)");
+  EXPECT_REFUSED(one(R"("F32")", "[2]", "[0,8]"), 9, "9 bytes of data, but the tensors cover 8");
+  EXPECT_REFUSED(one(R"("F32")", "[2]", "[1,9]"), 9, "leave a hole");
+  EXPECT_REFUSED(R"({"t":{"dtype":"F32","shape":[2]}})", 8, "is missing");
+  EXPECT_REFUSED(R"({"t":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8,
+                 "'dtype' appears twice");
+  EXPECT_REFUSED(R"({"a":{"dtype":"I8","shape":[4],"data_offsets":[0,4]},)"
+                 R"("b":{"dtype":"I8","shape":[4],"data_offsets":[2,6]}})",
+                 6, "overlap");
 }
 
 TEST(Safetensors, RefusesBrokenHeaders) {
@@ -197,4 +197,4 @@ TEST(Safetensors, RealFiles) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::safetensors_test

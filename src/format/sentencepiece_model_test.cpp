@@ -11,7 +11,7 @@
 #include "format/test_folder.h"
 #include "format/tokenizer_file.h"
 
-namespace ruv {
+namespace ruv::sentencepiece_model_test {
 namespace {
 
 std::string varint(uint64_t value) {
@@ -140,4 +140,4 @@ INSTANTIATE_TEST_SUITE_P(Files, SentencePieceCases,
                                          "sp-test-unigram-en"));
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::sentencepiece_model_test

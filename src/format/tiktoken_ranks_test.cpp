@@ -8,7 +8,7 @@
 #include "format/test_folder.h"
 #include "format/tokenizer_file.h"
 
-namespace ruv {
+namespace ruv::tiktoken_ranks_test {
 namespace {
 
 std::string error(std::string_view text, std::string_view name = "qwen.tiktoken",
@@ -94,4 +94,4 @@ TEST_P(TiktokenFiles, IdsAndTextEqualTheReference) {
 INSTANTIATE_TEST_SUITE_P(Files, TiktokenFiles, testing::Values("cl100k_base", "qwen"));
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::tiktoken_ranks_test

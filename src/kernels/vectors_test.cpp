@@ -16,7 +16,7 @@
 #include "kernels/test_oracle.h"
 #include "tensor/half.h"
 
-namespace ruv {
+namespace ruv::vectors_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -707,4 +707,4 @@ TEST(Dispatch, UnknownFormatHasNoRow) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::vectors_test

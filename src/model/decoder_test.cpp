@@ -14,7 +14,7 @@
 #include "format/gguf_writer.h"
 #include "model/bind_weights.h"
 
-namespace ruv {
+namespace ruv::decoder_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -186,4 +186,4 @@ TEST(Decoder, HiddenStatesAreWhatLogitsAreMadeOf) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::decoder_test

@@ -1,32 +1,32 @@
-// Numbers of GGUF files where they are silent or say too much: what each family then means.
+// NumbersFile of GGUF files where they are silent or say too much: what each family then means.
 #include "model/hparams.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "model/test_numbers.h"
+#include "model/test_numbers_file.h"
 
 namespace ruv {
 namespace {
 
 TEST(HParams, Gemma2CapsItsLogitsWhereTheFileIsSilent) {
-  const HParams silent = Numbers("gemma2").read();
+  const HParams silent = NumbersFile("gemma2").read();
   EXPECT_EQ(silent.attn_softcap, 50);
   EXPECT_EQ(silent.final_softcap, 30);
-  const HParams none = Numbers("gemma2")
+  const HParams none = NumbersFile("gemma2")
                            .set("attn_logit_softcapping", 0.0)
                            .set("final_logit_softcapping", 0.0)
                            .read();
   EXPECT_EQ(none.attn_softcap, 0);
   EXPECT_EQ(none.final_softcap, 0);
-  EXPECT_EQ(Numbers("gemma3").read().attn_softcap, 0);
-  EXPECT_EQ(Numbers("llama").read().final_softcap, 0);
+  EXPECT_EQ(NumbersFile("gemma3").read().attn_softcap, 0);
+  EXPECT_EQ(NumbersFile("llama").read().final_softcap, 0);
 }
 
 TEST(HParams, The27BModelsScaleQueriesByTheWidthPerHead) {
   const auto scale = [](const char* family, int64_t n_layers) {
-    return Numbers(family)
+    return NumbersFile(family)
         .set("block_count", n_layers)
         .set("attention.key_length", int64_t{32})
         .read()
@@ -40,7 +40,7 @@ TEST(HParams, The27BModelsScaleQueriesByTheWidthPerHead) {
   EXPECT_EQ(scale("gemma3", 62), by_width);
   EXPECT_EQ(scale("gemma3", 48), by_head);
   EXPECT_EQ(scale("llama", 46), by_head);
-  const HParams said = Numbers("gemma2")
+  const HParams said = NumbersFile("gemma2")
                            .set("block_count", int64_t{46})
                            .set("attention.query_pre_attn_scalar", 16.0)
                            .read();
@@ -48,15 +48,15 @@ TEST(HParams, The27BModelsScaleQueriesByTheWidthPerHead) {
 }
 
 TEST(HParams, AScaleThatFallsWithTheLayer) {
-  const HParams h = Numbers("llama").set("attention.scale_by_inverse_layer_idx", true).read();
+  const HParams h = NumbersFile("llama").set("attention.scale_by_inverse_layer_idx", true).read();
   EXPECT_EQ(h.attn_scale_of(0), h.attn_scale);
   EXPECT_EQ(h.attn_scale_of(3), h.attn_scale / 4);
-  EXPECT_EQ(Numbers("llama").read().attn_scale_of(3), h.attn_scale);
+  EXPECT_EQ(NumbersFile("llama").read().attn_scale_of(3), h.attn_scale);
 }
 
 TEST(HParams, APeriodOfWindowedLayersEndsWithOneThatSeesAll) {
   const auto local = [](int64_t period) {
-    Numbers numbers("gemma3");
+    NumbersFile numbers("gemma3");
     numbers.set("attention.sliding_window_pattern", period);
     numbers.set("attention.sliding_window", int64_t{8});
     std::vector<bool> windowed;
@@ -71,7 +71,7 @@ TEST(HParams, APeriodOfWindowedLayersEndsWithOneThatSeesAll) {
 // "code: message", or "" where the numbers are read.
 std::string refused_experts(const char* family, std::optional<int64_t> count,
                             std::optional<int64_t> used, int64_t width = 8) {
-  Numbers numbers(family);
+  NumbersFile numbers(family);
   numbers.set("expert_feed_forward_length", width);
   if (count) numbers.set("expert_count", *count);
   if (used) numbers.set("expert_used_count", *used);
@@ -100,15 +100,17 @@ TEST(HParams, NumbersOfExpertsHaveBounds) {
 }
 
 TEST(HParams, ExpertsAreAsWideAsTheFileSaysAndRenormalised) {
-  const HParams usual =
-      Numbers("llama").set("expert_count", int64_t{4}).set("expert_used_count", int64_t{2}).read();
+  const HParams usual = NumbersFile("llama")
+                            .set("expert_count", int64_t{4})
+                            .set("expert_used_count", int64_t{2})
+                            .read();
   EXPECT_EQ(usual.n_ff_expert, usual.n_ff);
   EXPECT_TRUE(usual.route.normalises);
   EXPECT_EQ(usual.route.score, RouterScore::softmax);
   EXPECT_EQ(usual.route.scale, 1);
   EXPECT_EQ(usual.n_ff_shared, 0);
   EXPECT_EQ(usual.share_of_experts(), 0.5);
-  const HParams said = Numbers("qwen3moe")
+  const HParams said = NumbersFile("qwen3moe")
                            .set("expert_count", int64_t{4})
                            .set("expert_used_count", int64_t{2})
                            .set("expert_feed_forward_length", int64_t{24})
@@ -119,8 +121,8 @@ TEST(HParams, ExpertsAreAsWideAsTheFileSaysAndRenormalised) {
 }
 
 // A model of eight experts, of which two are used.
-Numbers eight_experts() {
-  Numbers numbers("llama");
+NumbersFile eight_experts() {
+  NumbersFile numbers("llama");
   return numbers.set("expert_count", int64_t{8}).set("expert_used_count", int64_t{2});
 }
 
@@ -149,20 +151,20 @@ TEST(HParams, AFileSaysHowExpertsAreChosenAndWeighted) {
 }
 
 TEST(HParams, LayersThatPredictFurtherTokensAreNotOfTheModel) {
-  EXPECT_EQ(Numbers("glm4moe").set("nextn_predict_layers", int64_t{1}).read().n_ahead, 1);
-  EXPECT_EQ(Numbers("glm4moe").set("nextn_predict_layers", int64_t{1}).read().n_layers, 3);
-  EXPECT_EQ(Numbers("glm4moe").set("nextn_predict_layers", int64_t{0}).read().n_layers, 4);
+  EXPECT_EQ(NumbersFile("glm4moe").set("nextn_predict_layers", int64_t{1}).read().n_ahead, 1);
+  EXPECT_EQ(NumbersFile("glm4moe").set("nextn_predict_layers", int64_t{1}).read().n_layers, 3);
+  EXPECT_EQ(NumbersFile("glm4moe").set("nextn_predict_layers", int64_t{0}).read().n_layers, 4);
   for (const int64_t n : {int64_t{-1}, int64_t{4}, int64_t{1} << 40}) {
-    const auto file = Numbers("glm4moe").set("nextn_predict_layers", n).open();
+    const auto file = NumbersFile("glm4moe").set("nextn_predict_layers", n).open();
     const auto h = read_hparams(*file, *file->family());
     ASSERT_FALSE(h) << n;
     EXPECT_NE(h.error().message().find("'glm4moe.nextn_predict_layers'"), std::string::npos);
   }
-  EXPECT_FALSE(Numbers("llama").set("nextn_predict_layers", int64_t{1}).open()->usable().ok());
+  EXPECT_FALSE(NumbersFile("llama").set("nextn_predict_layers", int64_t{1}).open()->usable().ok());
 }
 
 TEST(HParams, HeadsAreNormalisedWhereTheConfigSaysSo) {
-  Numbers numbers("glm4moe");
+  NumbersFile numbers("glm4moe");
   EXPECT_FALSE(numbers.plans().front().has(NormRole::q));
   numbers.set("use_qk_norm", true);
   EXPECT_TRUE(numbers.plans().front().has(NormRole::q));
@@ -170,7 +172,7 @@ TEST(HParams, HeadsAreNormalisedWhereTheConfigSaysSo) {
 
 TEST(HParams, SparsemixerChoosesTwo) {
   const auto refusal = [](int64_t used) {
-    const auto file = Numbers("phimoe")
+    const auto file = NumbersFile("phimoe")
                           .set("attention.layer_norm_epsilon", 1e-5)
                           .set("expert_count", int64_t{4})
                           .set("expert_used_count", used)
@@ -218,7 +220,7 @@ TEST(HParams, SharedExpertsAreAsWideAsTheFileSaysOrAsSoManyOthers) {
 
 TEST(HParams, LayersHeadsAndTheirWidthHaveBounds) {
   const auto code = [](int64_t n_layers, int64_t n_heads, int64_t head_dim) {
-    const auto file = Numbers("llama")
+    const auto file = NumbersFile("llama")
                           .set("block_count", n_layers)
                           .set("attention.head_count", n_heads)
                           .set("attention.key_length", head_dim)
@@ -234,7 +236,7 @@ TEST(HParams, LayersHeadsAndTheirWidthHaveBounds) {
 
 // A file that names no scales means those of the family's only size.
 TEST(HParams, MiniCpm3ScalesByDepthAndWidth) {
-  Numbers numbers("minicpm3");
+  NumbersFile numbers("minicpm3");
   numbers.set("attention.kv_lora_rank", int64_t{8}).set("rope.dimension_count", int64_t{4});
   numbers.set("attention.key_length", int64_t{10});
   HParams h = numbers.read();
@@ -269,7 +271,7 @@ TEST(HParams, IndexesHaveBounds) {
 
 TEST(HParamsKvHeads, CountsByLayerMustFitTheModel) {
   const auto error = [](const char* family, std::vector<int64_t> counts) {
-    const auto file = Numbers(family)
+    const auto file = NumbersFile(family)
                           .set("shortconv.l_cache", int64_t{3})
                           .set_integers("attention.head_count_kv", std::move(counts))
                           .open();
@@ -282,15 +284,15 @@ TEST(HParamsKvHeads, CountsByLayerMustFitTheModel) {
   EXPECT_NE(error("lfm2", {2, 0, 1, 0}).find("layers with 1 and 2 key heads"), std::string::npos);
   EXPECT_NE(error("lfm2", {2, -1, 2, 0}).find("= -1 is out of range"), std::string::npos);
   EXPECT_NE(error("lfm2", {2, 0}).find("has 2 numbers for 4 layers"), std::string::npos);
-  const auto file = Numbers("lfm2").set("shortconv.l_cache", int64_t{2000}).open();
+  const auto file = NumbersFile("lfm2").set("shortconv.l_cache", int64_t{2000}).open();
   EXPECT_EQ(read_hparams(*file, *find_family("lfm2")).error().code(), Code::corrupt);
-  const auto silent = Numbers("lfm2").open();
+  const auto silent = NumbersFile("lfm2").open();
   EXPECT_EQ(read_hparams(*silent, *find_family("lfm2")).error().code(), Code::not_found);
 }
 
 TEST(GgufKeys, AnUnknownKeyOfTheArchitectureIsRefusedWithItsValue) {
   const auto usable = [](std::string_view key, MetaValue value) {
-    return Numbers("llama").set(key, std::move(value)).open()->usable();
+    return NumbersFile("llama").set(key, std::move(value)).open()->usable();
   };
   EXPECT_EQ(usable("attention.temperature_length", int64_t{7}).code(), Code::unsupported);
   EXPECT_NE(usable("attention.temperature_length", int64_t{7})
@@ -303,19 +305,19 @@ TEST(GgufKeys, AnUnknownKeyOfTheArchitectureIsRefusedWithItsValue) {
   EXPECT_TRUE(usable("logit_scale", 1.0).ok());
   EXPECT_FALSE(usable("logit_scale", 0.5).ok());
   EXPECT_FALSE(usable("use_parallel_residual", true).ok());
-  EXPECT_TRUE(Numbers("granite").set("logit_scale", 8.0).open()->usable().ok());
-  EXPECT_TRUE(Numbers("olmo").set("attention.clamp_kqv", 8.0).open()->usable().ok());
+  EXPECT_TRUE(NumbersFile("granite").set("logit_scale", 8.0).open()->usable().ok());
+  EXPECT_TRUE(NumbersFile("olmo").set("attention.clamp_kqv", 8.0).open()->usable().ok());
   EXPECT_FALSE(usable("attention.max_alibi_bias", 8.0).ok());
   EXPECT_TRUE(usable("attention.causal", true).ok());
   EXPECT_FALSE(usable("attention.causal", false).ok());
   EXPECT_TRUE(usable("rope.scaling.finetuned", false).ok());
   EXPECT_TRUE(usable("tensor_data_layout", std::string("Meta AI original pth")).ok());
-  Numbers other("bart");
+  NumbersFile other("bart");
   EXPECT_TRUE(other.set("anything", int64_t{1}).open()->usable().ok()) << "no family of ours";
 }
 
 TEST(GgufKeys, EveryRefusedKeyIsAFault) {
-  Numbers file("llama");
+  NumbersFile file("llama");
   file.set("novelty", int64_t{1}).set("attention.clamp_kqv", 8.0).set("zeal", 1.0);
   const auto opened = file.open();
   const auto faults = opened->faults().all();
@@ -327,7 +329,7 @@ TEST(GgufKeys, EveryRefusedKeyIsAFault) {
 }
 
 TEST(GgufKeys, AnIgnoredKeyIsAbsent) {
-  Numbers file("llama");
+  NumbersFile file("llama");
   file.set("attention.clamp_kqv", 8.0);
   const auto opened = file.open({{"llama.attention.clamp_kqv", "llama.absent"}});
   EXPECT_TRUE(opened->usable().ok());
@@ -337,11 +339,11 @@ TEST(GgufKeys, AnIgnoredKeyIsAbsent) {
 }
 
 TEST(HParams, TheEpsilonOfNormsMayHaveTheNameOfTheOtherKind) {
-  Numbers rms = Numbers("llama").set("attention.layer_norm_epsilon", 1e-3);
+  NumbersFile rms = NumbersFile("llama").set("attention.layer_norm_epsilon", 1e-3);
   EXPECT_FLOAT_EQ(rms.read().norm_eps, 1e-5F);
   rms.remove("attention.layer_norm_rms_epsilon");
   EXPECT_FLOAT_EQ(rms.read().norm_eps, 1e-3F);
-  Numbers layer("starcoder2");
+  NumbersFile layer("starcoder2");
   EXPECT_FLOAT_EQ(layer.read().norm_eps, 1e-5F);
   EXPECT_FLOAT_EQ(layer.set("attention.layer_norm_epsilon", 1e-3).read().norm_eps, 1e-3F);
 }
@@ -354,7 +356,7 @@ TEST(HParams, NumbersThatAreNotFiniteAreRefused) {
         std::pair("attention.layer_norm_rms_epsilon", nan),
         std::pair("attention.layer_norm_rms_epsilon", -1e-5),
         std::pair("attention.query_pre_attn_scalar", huge), std::pair("attention.scale", nan)}) {
-    const auto file = Numbers("gemma2").set(key, value).open();
+    const auto file = NumbersFile("gemma2").set(key, value).open();
     const auto h = read_hparams(*file, *find_family("gemma2"));
     ASSERT_FALSE(h) << key;
     EXPECT_EQ(h.error().code(), Code::corrupt);
@@ -363,8 +365,8 @@ TEST(HParams, NumbersThatAreNotFiniteAreRefused) {
 }
 
 // Layers 0, 1, 3 and 4 have a window; 3 to 5 read what earlier ones keep.
-Numbers unlike_layers() {
-  Numbers file("gemma4");
+NumbersFile unlike_layers() {
+  NumbersFile file("gemma4");
   auto pattern = std::make_shared<MetaArray>();
   pattern->bools = {true, true, false, true, true, false};
   file.set("block_count", int64_t{6})
@@ -419,7 +421,7 @@ TEST(HParamsUnlikeLayers, LayersThatShareKeepNothing) {
 
 TEST(HParamsUnlikeLayers, SharingNeedsALayerOfTheKind) {
   for (const int64_t n : {4, 5, 6, -1}) {
-    Numbers file = unlike_layers();
+    NumbersFile file = unlike_layers();
     file.set("attention.shared_kv_layers", n);
     const auto opened = file.open();
     const auto h = read_hparams(*opened, *find_family("gemma4"));
@@ -432,7 +434,7 @@ TEST(HParamsUnlikeLayers, SharingNeedsALayerOfTheKind) {
 }
 
 TEST(HParamsUnlikeLayers, ValuesAreAsWideAsKeys) {
-  Numbers file = unlike_layers();
+  NumbersFile file = unlike_layers();
   file.set("attention.value_length_swa", int64_t{8});
   const auto opened = file.open();
   const auto h = read_hparams(*opened, *find_family("gemma4"));
@@ -442,7 +444,7 @@ TEST(HParamsUnlikeLayers, ValuesAreAsWideAsKeys) {
 }
 
 TEST(HParams, LayersMayDifferInHeadsAndWidths) {
-  Numbers file("openelm");
+  NumbersFile file("openelm");
   file.set_integers("attention.head_count", {4, 6, 2, 8})
       .set_integers("attention.head_count_kv", {2, 3, 2, 1})
       .set_integers("feed_forward_length", {32, 48, 16, 96})
@@ -463,7 +465,7 @@ TEST(HParams, LayersMayDifferInHeadsAndWidths) {
         std::pair("attention.head_count", std::vector<int64_t>{4, 5, 2, 8}),
         std::pair("attention.head_count_kv", std::vector<int64_t>{2, 0, 2, 1}),
         std::pair("feed_forward_length", std::vector<int64_t>{32, 48, 0, 96})}) {
-    Numbers other = file;
+    NumbersFile other = file;
     const auto opened = other.set_integers(key, wrong).open();
     const auto read = read_hparams(*opened, *find_family("openelm"));
     ASSERT_FALSE(read) << key;

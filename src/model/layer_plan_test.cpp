@@ -6,13 +6,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "model/test_numbers.h"
+#include "model/test_numbers_file.h"
 
 namespace ruv {
 namespace {
 
-Numbers longrope() {
-  Numbers file("phi3");
+NumbersFile longrope() {
+  NumbersFile file("phi3");
   file.set("rope.scaling.original_context_length", int64_t{1024})
       .set("rope.dimension_count", int64_t{4})
       .set_numbers("rope.scaling.short_factor", {1, 1.5})
@@ -51,13 +51,14 @@ TEST(LayerPlans, TablesHaveOneRowForEachRoleInOrder) {
 }
 
 TEST(LayerPlans, LayersDifferWhereTheFileOrTheFamilySaysIt) {
-  const auto plans = Numbers("gemma3").set("attention.sliding_window", int64_t{8}).plans();
+  const auto plans = NumbersFile("gemma3").set("attention.sliding_window", int64_t{8}).plans();
   ASSERT_EQ(plans.size(), 4U);
   EXPECT_EQ(plans[0].rope, 1);
-  EXPECT_EQ(Numbers("gemma3").plans()[0].rope, 0);  // without a window there is one base
+  EXPECT_EQ(NumbersFile("gemma3").plans()[0].rope, 0);  // without a window there is one base
   EXPECT_TRUE(plans[0].has(NormRole::ffn_post));
   EXPECT_TRUE(plans[0].has(NormRole::q));
-  const auto scaled = Numbers("llama").set("attention.scale_by_inverse_layer_idx", true).plans();
+  const auto scaled =
+      NumbersFile("llama").set("attention.scale_by_inverse_layer_idx", true).plans();
   EXPECT_EQ(scaled[3].attn_scale, scaled[0].attn_scale / 4);
   EXPECT_FALSE(scaled[0].has(NormRole::attn_post));
   EXPECT_TRUE(scaled[0].has(Role::gate));
@@ -65,7 +66,7 @@ TEST(LayerPlans, LayersDifferWhereTheFileOrTheFamilySaysIt) {
 
 // What a layer is for follows from its count of key heads.
 TEST(LayerPlans, ALayerWithoutKeyHeadsHasAConvolution) {
-  Numbers numbers("lfm2");
+  NumbersFile numbers("lfm2");
   numbers.set("shortconv.l_cache", int64_t{3});
   numbers.set_integers("attention.head_count_kv", {0, 2, 0, 2});
   const HParams h = numbers.read();
@@ -90,7 +91,7 @@ TEST(LayerPlans, ALayerWithoutKeyHeadsHasAConvolution) {
 
 // Without a span of its own it is the context that positions were made for.
 TEST(LayerPlans, QueriesGrowWhereTheFileGivesASlope) {
-  Numbers numbers("mistral3");
+  NumbersFile numbers("mistral3");
   EXPECT_EQ(numbers.plans()[0].query_scale, PositionScale());
   numbers.set("attention.temperature_scale", 0.25);
   numbers.set("rope.scaling.original_context_length", int64_t{64});
@@ -107,7 +108,7 @@ TEST(LayerPlans, QueriesGrowWhereTheFileGivesASlope) {
 }
 
 TEST(LayerPlans, ValuesMayBeNarrowerThanKeys) {
-  Numbers numbers("llama");
+  NumbersFile numbers("llama");
   numbers.set("attention.key_length", int64_t{24}).set("attention.value_length", int64_t{16});
   const LayerPlan plan = numbers.plans()[0];
   EXPECT_EQ(plan.extent(LayerSize::k), 4 * 24);
@@ -118,7 +119,7 @@ TEST(LayerPlans, ValuesMayBeNarrowerThanKeys) {
 
 // Keys of indexes follow all layers in the cache, in the order of those that keep one.
 TEST(LayerPlans, LayersShareWhatAnIndexHasChosen) {
-  Numbers numbers = indexed();
+  NumbersFile numbers = indexed();
   // Files without a list share where the index has no tensors; this one has none at all.
   const std::vector<LayerPlan> silent = numbers.plans();
   EXPECT_TRUE(silent[0].index.is_own());
@@ -148,7 +149,7 @@ TEST(LayerPlans, LayersShareWhatAnIndexHasChosen) {
 }
 
 TEST(LayerPlans, LayersWithExpertsHaveTheirMatrices) {
-  Numbers numbers("qwen3moe");
+  NumbersFile numbers("qwen3moe");
   numbers.set("expert_count", int64_t{5}).set("expert_used_count", int64_t{3});
   numbers.set("expert_feed_forward_length", int64_t{24});
   auto layers = std::make_shared<MetaArray>();
@@ -172,7 +173,7 @@ TEST(LayerPlans, LayersWithExpertsHaveTheirMatrices) {
 }
 
 TEST(RopePlans, WindowedLayersOfGemma3HaveABaseAndAFactorOfTheirOwn) {
-  const auto rope = Numbers("gemma3")
+  const auto rope = NumbersFile("gemma3")
                         .set("rope.freq_base", 1e6)
                         .set("rope.scaling.type", std::string("linear"))
                         .set("rope.scaling.factor", 8.0)
@@ -186,7 +187,7 @@ TEST(RopePlans, WindowedLayersOfGemma3HaveABaseAndAFactorOfTheirOwn) {
 }
 
 TEST(RopePlans, TheBaseIs10000WhereTheFileIsSilent) {
-  const auto rope = Numbers("llama").rope();
+  const auto rope = NumbersFile("llama").rope();
   ASSERT_TRUE(rope) << rope.error().message();
   ASSERT_EQ(rope->plans[0].inv_freq.size(), 8U);
   EXPECT_FLOAT_EQ(rope->plans[0].inv_freq[4], 0.01F);
@@ -194,7 +195,7 @@ TEST(RopePlans, TheBaseIs10000WhereTheFileIsSilent) {
 
 TEST(RopePlans, Llama3StretchesLongWavesOnlyAndRefusesNumbersThatSayNothing) {
   const auto with = [](std::string_view key, double value) {
-    return Numbers("llama")
+    return NumbersFile("llama")
         .set("rope.scaling.type", std::string("llama3"))
         .set("rope.scaling.factor", 8.0)
         .set("rope.scaling.low_freq_factor", 1.0)
@@ -225,7 +226,7 @@ TEST(RopePlans, Llama3StretchesLongWavesOnlyAndRefusesNumbersThatSayNothing) {
 // Chunks of 8192 in three of four layers, and in the fourth queries that grow and neither positions
 // nor norms; a shared expert as wide as the others. The size with 128 experts has no norms.
 TEST(LayerPlans, GgufFilesOfLlama4LeaveMuchUnsaid) {
-  Numbers numbers("llama4");
+  NumbersFile numbers("llama4");
   numbers.set("expert_count", int64_t{16}).set("expert_used_count", int64_t{1});
   numbers.set("expert_feed_forward_length", int64_t{32});
   EXPECT_EQ(numbers.read().n_ff_shared, 32);
@@ -249,7 +250,7 @@ TEST(LayerPlans, GgufFilesOfLlama4LeaveMuchUnsaid) {
 }
 
 TEST(RopePlans, AFactorWithoutATypeMeansLinear) {
-  const auto rope = Numbers("llama").set("rope.scaling.factor", 2.0).rope();
+  const auto rope = NumbersFile("llama").set("rope.scaling.factor", 2.0).rope();
   ASSERT_TRUE(rope) << rope.error().message();
   EXPECT_EQ(rope->plans[0].inv_freq[0], 0.5F);
 }
@@ -257,7 +258,7 @@ TEST(RopePlans, AFactorWithoutATypeMeansLinear) {
 // Heads of 16 turn slower from the second pair on, which does not turn once in 8 positions.
 TEST(RopePlans, YarnStretchesAndAmplifies) {
   const auto with = [](std::string_view key, MetaValue value) {
-    return Numbers("llama")
+    return NumbersFile("llama")
         .set("rope.scaling.type", std::string("yarn"))
         .set("rope.scaling.factor", 4.0)
         .set("rope.scaling.original_context_length", int64_t{8})
@@ -267,7 +268,7 @@ TEST(RopePlans, YarnStretchesAndAmplifies) {
   const auto rope = with("rope.scaling.attn_factor", 1.0);
   ASSERT_TRUE(rope) << rope.error().message();
   const RopePlan& plan = rope->plans.at(0);
-  const auto plain = Numbers("llama").rope();
+  const auto plain = NumbersFile("llama").rope();
   EXPECT_EQ(plan.inv_freq[0], 1.0F);
   EXPECT_EQ(plan.inv_freq[2], plain->plans.at(0).inv_freq[2] / 4);
   EXPECT_FLOAT_EQ(plan.magnitude, 1 + 0.1F * std::log(4.0F));
@@ -287,16 +288,16 @@ TEST(RopePlans, YarnStretchesAndAmplifies) {
 }
 
 TEST(RopePlans, WhatIsNotComputedIsRefusedByName) {
-  const auto novel = Numbers("llama").set("rope.scaling.type", std::string("novel")).rope();
+  const auto novel = NumbersFile("llama").set("rope.scaling.type", std::string("novel")).rope();
   ASSERT_FALSE(novel);
   EXPECT_EQ(novel.error().code(), Code::unsupported);
   EXPECT_NE(novel.error().message().find("'llama.rope.scaling.type' is 'novel'"),
             std::string::npos);
-  const auto factor = Numbers("llama").set("rope.scaling.attn_factor", 1.5).rope();
+  const auto factor = NumbersFile("llama").set("rope.scaling.attn_factor", 1.5).rope();
   ASSERT_FALSE(factor);
   EXPECT_NE(factor.error().message().find("'llama.rope.scaling.attn_factor' is 1.5"),
             std::string::npos);
-  EXPECT_TRUE(Numbers("llama").set("rope.scaling.attn_factor", 1.0).rope());
+  EXPECT_TRUE(NumbersFile("llama").set("rope.scaling.attn_factor", 1.0).rope());
 }
 
 }  // namespace

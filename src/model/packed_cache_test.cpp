@@ -8,7 +8,7 @@
 #include <fstream>
 #include <set>
 
-namespace ruv {
+namespace ruv::packed_cache_test {
 namespace {
 
 constexpr PackedKey kKey{{1, 2}};
@@ -155,4 +155,4 @@ TEST_F(PackedCaches, OfTwoWritersOneWrites) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::packed_cache_test

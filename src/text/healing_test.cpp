@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "text/test_vocabularies.h"
 
-namespace ruv {
+namespace ruv::healing_test {
 namespace {
 
 // The prefix of a text that is healed, its first token kept.
@@ -219,4 +219,4 @@ TEST(ForcedPrefix, AnyPathReproducesTheBytes) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::healing_test

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "text/test_vocabularies.h"
 
-namespace ruv {
+namespace ruv::rwkv_world_test {
 namespace {
 
 TokenizerSpec spec_of(const std::vector<std::string>& tokens) {
@@ -132,4 +132,4 @@ TEST(RwkvWorld, EqualsThePublishedVocabularysCases) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::rwkv_world_test

@@ -10,7 +10,7 @@
 #include "text/bpe/byte_alphabet.h"
 #include "text/tokenizer.h"
 
-namespace ruv {
+namespace ruv::tiktoken_cases_test {
 namespace {
 
 std::string shared_data(const std::string& name) {
@@ -123,4 +123,4 @@ TEST(TiktokenCases, Qwen2) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::tiktoken_cases_test

@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "text/test_vocabularies.h"
 
-namespace ruv {
+namespace ruv::unigram_test {
 namespace {
 
 constexpr std::string_view kMark = "\u2581";
@@ -288,4 +288,4 @@ TEST(Unigram, RefusesScoresThatAreNone) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::unigram_test

@@ -9,7 +9,7 @@
 #include "tools/cut_text.h"
 #include "tools/scripted_tool.h"
 
-namespace ruv {
+namespace ruv::executor_test {
 namespace {
 
 std::shared_ptr<Tool> tool_of(std::string name, ScriptedTool::Answer answer) {
@@ -113,4 +113,4 @@ TEST(ToolExecutor, CancelsWhatRunsAndWhatWaits) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::executor_test

@@ -13,7 +13,7 @@
 #include "format/test_folder.h"
 #include "ruv/score.h"
 
-namespace ruv {
+namespace ruv::embeddings_test {
 namespace {
 
 const std::string kFolder = RUV_SOURCE_DIR "/tests/golden/";
@@ -40,7 +40,7 @@ double distance(const Embedding& made, const Json& golden) {
 }
 
 TEST(Embeddings, EveryPoolingIsTheReferences) {
-  const Json goldens = ruv::goldens();
+  const Json goldens = ruv::embeddings_test::goldens();
   for (const char* name : {"qwen3", "gemma3"}) {
     for (const char* file : {"/model.gguf", ""}) {
       const auto engine = engine_of(kFolder + "models/" + name + file);
@@ -92,7 +92,7 @@ class SentenceFolder {
 };
 
 TEST(Embeddings, StepsOfAFolderAreTheReferences) {
-  const Json goldens = ruv::goldens();
+  const Json goldens = ruv::embeddings_test::goldens();
   for (const char* name : {"qwen3", "gemma3"}) {
     const SentenceFolder folder(name);
     const auto engine = engine_of(folder.folder().path());
@@ -212,4 +212,4 @@ TEST(Embeddings, AModelWithOtherStepsStillGenerates) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::embeddings_test

@@ -26,7 +26,7 @@
 #include "ruv/rank.h"
 #include "test_golden_files.h"
 
-namespace ruv {
+namespace ruv::families_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -249,4 +249,4 @@ INSTANTIATE_TEST_SUITE_P(All, Families, testing::ValuesIn(golden_names()), [](co
 });
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::families_test

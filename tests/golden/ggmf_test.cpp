@@ -14,7 +14,7 @@
 #include "ruv/logits.h"
 #include "ruv/model.h"
 
-namespace ruv {
+namespace ruv::ggmf_test {
 namespace {
 
 std::string folder_of_data() {
@@ -102,4 +102,4 @@ INSTANTIATE_TEST_SUITE_P(
                     Generation{"tiny-rwkv-7v0-834K", "expected-logits-7v0-834K.bin"}));
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::ggmf_test

@@ -19,7 +19,7 @@
 #include "ruv/logits.h"
 #include "ruv/model.h"
 
-namespace ruv {
+namespace ruv::golden_test {
 namespace {
 
 // max |difference| of a logit from the float32 reference for float32 weights; the f16 cache alone
@@ -395,4 +395,4 @@ TEST_P(RealModel, Nano) { expect_reference("nano", GetParam(), kRealBf16Bound); 
 TEST_P(RealModel, Moe) { expect_reference("moe", GetParam(), 5 * kRealBf16Bound); }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::golden_test

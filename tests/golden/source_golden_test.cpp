@@ -9,7 +9,7 @@
 #include "kernels/kernels.h"
 #include "ruv/logits.h"
 
-namespace ruv {
+namespace ruv::source_golden_test {
 namespace {
 
 using Rows = std::vector<std::vector<float>>;
@@ -74,4 +74,4 @@ TEST_P(SourceGolden, LogitsOfTheAnswer) {
 INSTANTIATE_TEST_SUITE_P(Models, SourceGolden, testing::Values("t5", "t5gemma"));
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::source_golden_test

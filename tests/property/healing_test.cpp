@@ -13,7 +13,7 @@
 #include "ruv/engine.h"
 #include "ruv/stream.h"
 
-namespace ruv {
+namespace ruv::healing_test {
 namespace {
 
 constexpr int64_t kContinuation = 8;  // tokens compared behind the cut token
@@ -190,4 +190,4 @@ TEST(HealingProperty, SentencePieceGoesOnWithTheCutWord) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::healing_test

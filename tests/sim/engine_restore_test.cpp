@@ -8,7 +8,7 @@
 #include "engine/engine_core.h"
 #include "sim/scripted_executor.h"
 
-namespace ruv {
+namespace ruv::engine_restore_test {
 namespace {
 
 constexpr int64_t kVocab = 32;
@@ -115,4 +115,4 @@ TEST_F(EngineRestore, ADeadlineHoldsWhileThePagesAreBeingRead) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::engine_restore_test

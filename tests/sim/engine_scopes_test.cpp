@@ -9,7 +9,7 @@
 #include "engine/engine_core.h"
 #include "sim/scripted_executor.h"
 
-namespace ruv {
+namespace ruv::engine_scopes_test {
 namespace {
 
 constexpr int64_t kPages = 128;
@@ -108,4 +108,4 @@ TEST_F(EngineScopes, NobodyWaitsForThePrefixOfAnotherScope) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::engine_scopes_test

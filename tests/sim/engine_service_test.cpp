@@ -10,7 +10,7 @@
 #include "engine/engine_core.h"
 #include "sim/scripted_executor.h"
 
-namespace ruv {
+namespace ruv::engine_service_test {
 namespace {
 
 constexpr int64_t kVocab = 32;
@@ -209,4 +209,4 @@ TEST(EngineService, ALongPromptSlowsStreamsByTheTargetAtMost) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::engine_service_test

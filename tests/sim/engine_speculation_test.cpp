@@ -8,7 +8,7 @@
 #include "engine/engine_core.h"
 #include "sim/scripted_executor.h"
 
-namespace ruv {
+namespace ruv::engine_speculation_test {
 namespace {
 
 constexpr int64_t kPages = 256;
@@ -93,4 +93,4 @@ TEST(EngineSpeculation, WhereRowsCostAsMuchAsStepsDraftsCostLittle) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::engine_speculation_test

@@ -9,7 +9,7 @@
 #include "device/cpu/cpu_ops.h"
 #include "device/test_view.h"
 
-namespace ruv {
+namespace ruv::cpu_convolve_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -142,4 +142,4 @@ TEST(CpuConvolve, SequencesOfABatchAndThreadsDoNotMatter) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::cpu_convolve_test

@@ -10,7 +10,7 @@
 #include "device/cpu/cpu_ops.h"
 #include "device/test_view.h"
 
-namespace ruv {
+namespace ruv::cpu_delta_rule_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -244,4 +244,4 @@ TEST(CpuDeltaRule, SequencesOfABatchAndThreadsDoNotMatter) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::cpu_delta_rule_test

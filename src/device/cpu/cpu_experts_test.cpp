@@ -11,7 +11,7 @@
 #include "device/test_numbers.h"
 #include "device/test_view.h"
 
-namespace ruv {
+namespace ruv::cpu_experts_test {
 namespace {
 
 constexpr int64_t kWidth = 64, kInner = 96, kExperts = 5, kMaxRows = 40, kMaxChosen = 5;
@@ -421,4 +421,4 @@ INSTANTIATE_TEST_SUITE_P(Isas, Experts, testing::ValuesIn(all_kernels()),
                          [](const auto& info) { return std::string(info.param->isa); });
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::cpu_experts_test

@@ -11,7 +11,7 @@
 #include "device/cpu/test_states.h"
 #include "device/test_view.h"
 
-namespace ruv {
+namespace ruv::cpu_gated_recurrence_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -121,4 +121,4 @@ TEST(CpuGatedRecurrence, SequencesOfABatchAndThreadsDoNotMatter) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::cpu_gated_recurrence_test

@@ -11,7 +11,7 @@
 #include "device/cpu/test_states.h"
 #include "device/test_view.h"
 
-namespace ruv {
+namespace ruv::cpu_matrix_memory_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -157,4 +157,4 @@ TEST(CpuMatrixMemory, SequencesOfABatchAndThreadsDoNotMatter) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::cpu_matrix_memory_test

@@ -11,7 +11,7 @@
 #include "device/cpu/test_states.h"
 #include "device/test_view.h"
 
-namespace ruv {
+namespace ruv::cpu_scan_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -213,4 +213,4 @@ TEST(CpuNorm, WeightsOfSeveralRowsAreTakenByTurns) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::cpu_scan_test

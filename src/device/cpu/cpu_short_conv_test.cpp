@@ -8,7 +8,7 @@
 #include "device/cpu/cpu_ops.h"
 #include "device/test_view.h"
 
-namespace ruv {
+namespace ruv::cpu_short_conv_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -189,4 +189,4 @@ TEST(CpuShortConv, SequencesOfABatchAndThreadsDoNotMatter) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::cpu_short_conv_test

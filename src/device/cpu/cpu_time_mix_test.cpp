@@ -12,7 +12,7 @@
 #include "device/cpu/test_states.h"
 #include "device/test_view.h"
 
-namespace ruv {
+namespace ruv::cpu_time_mix_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -246,4 +246,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, CpuTimeMix,
                                          Kind::corrected));
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::cpu_time_mix_test

@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-namespace ruv {
+namespace ruv::sampler_test {
 namespace {
 
 GenerateParams plain(double temperature) {
@@ -301,4 +301,4 @@ TEST(Argmax, IsTheFirstOfTheLargestAtAnySizeAndPlace) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::sampler_test

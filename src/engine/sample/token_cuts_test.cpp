@@ -13,7 +13,7 @@
 
 #include "engine/sample/test_sampler.h"
 
-namespace ruv {
+namespace ruv::token_cuts_test {
 namespace {
 
 constexpr int kVectors = 10'000;
@@ -327,4 +327,4 @@ TEST(TokenCuts, DrawInProportion) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::token_cuts_test

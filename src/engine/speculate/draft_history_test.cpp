@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 
-namespace ruv {
+namespace ruv::draft_history_test {
 namespace {
 
 using Tokens = std::vector<Token>;
@@ -155,4 +155,4 @@ TEST(DraftHistoryTest, OneScopeMayFillItAgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::draft_history_test

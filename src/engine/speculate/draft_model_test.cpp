@@ -10,7 +10,7 @@
 #include "engine/sample/sampler.h"
 #include "ruv/logits.h"
 
-namespace ruv {
+namespace ruv::draft_model_test {
 namespace {
 
 using Tokens = std::vector<Token>;
@@ -232,4 +232,4 @@ TEST_F(DraftModelTest, RefusesLimitsAndVocabulariesByName) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::draft_model_test

@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "text/test_vocabularies.h"
 
-namespace ruv {
+namespace ruv::draft_text_test {
 namespace {
 
 using Tokens = std::vector<Token>;
@@ -148,4 +148,4 @@ TEST_F(DraftTextTest, APieceTokenizersSpacesAreItsOwn) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::draft_text_test

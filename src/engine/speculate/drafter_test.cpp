@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "ruv/stream.h"
 
-namespace ruv {
+namespace ruv::drafter_test {
 namespace {
 
 using Tokens = std::vector<Token>;
@@ -189,4 +189,4 @@ TEST(DrafterTest, DraftsKeepTheirPromisesOnRandomTexts) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::drafter_test

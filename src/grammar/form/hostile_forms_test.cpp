@@ -10,7 +10,7 @@
 #include "grammar/rules/test_grammar_cases.h"
 #include "text/test_vocabularies.h"
 
-namespace ruv {
+namespace ruv::hostile_forms_test {
 namespace {
 
 std::string repeated(std::string_view text, size_t n) {
@@ -296,4 +296,4 @@ TEST_F(HostileForms, Grammars) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::hostile_forms_test

@@ -6,7 +6,7 @@
 #include "grammar/form/form.h"
 #include "text/test_vocabularies.h"
 
-namespace ruv {
+namespace ruv::reasoned_form_test {
 namespace {
 
 AnswerFormat thinking_format() {
@@ -92,4 +92,4 @@ TEST(ReasonedForm, ChoicesAreTextsAndPatternsAreRefused) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::reasoned_form_test

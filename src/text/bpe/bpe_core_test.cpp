@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "base/utf8.h"
 
-namespace ruv {
+namespace ruv::bpe_core_test {
 namespace {
 
 struct SmallBpe {
@@ -288,4 +288,4 @@ TEST(BpeCore, ThreadsAgree) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::bpe_core_test

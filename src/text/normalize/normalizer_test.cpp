@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "text/normalize/charsmap_builder.h"
 
-namespace ruv {
+namespace ruv::normalizer_test {
 namespace {
 
 using namespace std::string_literals;
@@ -263,4 +263,4 @@ TEST(Charsmap, ReadsHostileBlobs) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::normalizer_test

@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-namespace ruv {
+namespace ruv::pre_tokenizer_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -173,4 +173,4 @@ TEST(PreTokenizer, WordsCoverAnyBytes) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::pre_tokenizer_test

@@ -8,7 +8,7 @@
 #include "text/split/backtracking_test.h"
 #include "text/split/pre_tokenizer.h"
 
-namespace ruv {
+namespace ruv::word_automaton_test {
 namespace {
 
 constexpr SplitBehavior kBehaviors[] = {SplitBehavior::isolated, SplitBehavior::removed,
@@ -165,4 +165,4 @@ TEST(WordAutomaton, CharactersInEndlessRowsAreOneWord) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::word_automaton_test

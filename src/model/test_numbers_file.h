@@ -11,9 +11,9 @@
 namespace ruv {
 
 // A file of numbers only.
-class Numbers {
+class NumbersFile {
  public:
-  explicit Numbers(std::string architecture) : architecture_(std::move(architecture)) {
+  explicit NumbersFile(std::string architecture) : architecture_(std::move(architecture)) {
     set("block_count", int64_t{4});
     set("embedding_length", int64_t{64});
     set("feed_forward_length", int64_t{96});
@@ -21,12 +21,12 @@ class Numbers {
     set("context_length", int64_t{4096});
     set("attention.layer_norm_rms_epsilon", 1e-5);
   }
-  Numbers& set(std::string_view key, MetaValue value) {
+  NumbersFile& set(std::string_view key, MetaValue value) {
     values_.insert_or_assign(fmt::format("{}.{}", architecture_, key), std::move(value));
     return *this;
   }
   void remove(std::string_view key) { values_.erase(fmt::format("{}.{}", architecture_, key)); }
-  Numbers& set_numbers(std::string_view key, std::vector<double> numbers) {
+  NumbersFile& set_numbers(std::string_view key, std::vector<double> numbers) {
     auto array = std::make_shared<MetaArray>();
     array->numbers = std::move(numbers);
     return set(key, std::shared_ptr<const MetaArray>(array));
@@ -43,7 +43,7 @@ class Numbers {
     EXPECT_TRUE(file) << file.error().message();
     return std::move(*file);
   }
-  Numbers& set_integers(std::string_view key, std::vector<int64_t> integers) {
+  NumbersFile& set_integers(std::string_view key, std::vector<int64_t> integers) {
     auto array = std::make_shared<MetaArray>();
     array->integers = std::move(integers);
     return set(key, std::shared_ptr<const MetaArray>(array));
@@ -71,8 +71,8 @@ class Numbers {
   std::shared_ptr<TestFolder> folder_ = std::make_shared<TestFolder>();
 };
 
-inline Numbers indexed() {
-  Numbers numbers("glm-dsa");
+inline NumbersFile indexed() {
+  NumbersFile numbers("glm-dsa");
   numbers.set("attention.q_lora_rank", int64_t{6}).set("attention.kv_lora_rank", int64_t{8});
   numbers.set("rope.dimension_count", int64_t{4}).set("attention.key_length", int64_t{10});
   numbers.set("attention.indexer.head_count", int64_t{3});
