@@ -88,6 +88,22 @@ class ResponsesTest(unittest.TestCase):
             with self.assertRaises(openai.NotFoundError):
                 act()
 
+    def test_items_come_in_pages(self):
+        texts = [f"text {i}" for i in range(5)]
+        first = self.create(input=[{"role": "user", "content": text} for text in texts],
+                            max_output_tokens=1)
+        items = self.client.responses.input_items
+        for order, expected in (("asc", texts), ("desc", texts[::-1])):
+            seen = [item.content for item in items.list(first.id, limit=2, order=order)]
+            self.assertEqual(seen, expected)
+        page = items.list(first.id, limit=4)
+        self.assertTrue(page.has_more)
+        last = items.list(first.id, limit=4, after=page.last_id)
+        self.assertEqual([item.content for item in last.data], texts[:1])
+        for wrong in ({"limit": 0}, {"limit": 101}, {"order": "up"}, {"after": "x"}):
+            with self.assertRaisesRegex(openai.BadRequestError, list(wrong)[0]):
+                items.list(first.id, **wrong)
+
     def test_kept_answers_survive_a_killed_server(self):
         with tempfile.TemporaryDirectory() as folder:
             with Server("--temperature", "0", "--cache-dir", folder) as server:

@@ -1,5 +1,6 @@
 #include "net/http/message.h"
 
+#include <algorithm>
 #include <array>
 
 namespace ruv {
@@ -57,6 +58,18 @@ std::string decode_percent(std::string_view path) {
     }
   }
   return out;
+}
+
+std::vector<QueryParameter> query_parameters(std::string_view query) {
+  std::vector<QueryParameter> found;
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    const size_t equals = std::min(pair.find('='), pair.size());
+    found.push_back({decode_percent(pair.substr(0, equals)),
+                     decode_percent(pair.substr(std::min(equals + 1, pair.size())))});
+  }
+  return found;
 }
 
 }  // namespace ruv

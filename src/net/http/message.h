@@ -13,7 +13,7 @@ struct HttpRequest {
   std::string method;          // "GET"
   std::string path;            // percent-decoded, without the query
   std::string query;           // what follows '?', as sent
-  std::string path_tail;       // the part that matched `{…}` at the end of the route's path
+  std::string path_tail;       // the part that matched `{…}` in the route's path
   std::string content_type;    // lower case, without parameters
   std::string key;             // of the header Authorization (Bearer) or X-Api-Key
   std::string key_name;        // of the key, once it is known; empty: it has none
@@ -45,5 +45,13 @@ std::string_view http_reason(int status);
 
 // `path` with %XX decoded. Bad escapes stay as they are.
 std::string decode_percent(std::string_view path);
+
+// Both decoded; the value of one without '=' is empty.
+struct QueryParameter {
+  std::string name;
+  std::string value;
+};
+// Those of "limit=2&after=x", in their order.
+std::vector<QueryParameter> query_parameters(std::string_view query);
 
 }  // namespace ruv

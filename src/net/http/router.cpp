@@ -12,12 +12,15 @@
 namespace ruv {
 namespace {
 
-// Whether `path` is the route's, and what its `{…}` stands for.
-bool path_matches(const std::string& pattern, const std::string& path, std::string& tail) {
+// Whether `path` is the route's, and what its `{…}` stands for, which is never empty.
+bool path_matches(std::string_view pattern, std::string_view path, std::string& tail) {
   const size_t brace = pattern.find('{');
-  if (brace == std::string::npos) return pattern == path;
-  if (path.size() <= brace || path.compare(0, brace, pattern, 0, brace) != 0) return false;
-  tail = path.substr(brace);
+  if (brace == pattern.npos) return pattern == path;
+  const std::string_view before = pattern.substr(0, brace);
+  const std::string_view behind = pattern.substr(pattern.find('}') + 1);
+  if (!path.starts_with(before) || !path.ends_with(behind)) return false;
+  if (path.size() <= before.size() + behind.size()) return false;
+  tail = path.substr(brace, path.size() - before.size() - behind.size());
   return true;
 }
 
@@ -92,7 +95,8 @@ Route simple_route(std::string method, std::string path,
           }};
 }
 
-// Path first, then method, key and content type.
+// Path first, then method, key and content type. A method is named once, though several routes of
+// it may take the path.
 RouteChoice Router::choose_at(const std::string& path, HttpRequest& request,
                               const ApiKeys& keys) const {
   std::string allowed;
@@ -100,6 +104,7 @@ RouteChoice Router::choose_at(const std::string& path, HttpRequest& request,
     if (!path_matches(route.path, path, request.path_tail)) continue;
     const bool is_head = request.method == "HEAD" && route.method == "GET";
     if (route.method != request.method && !is_head) {
+      if (allowed.find(route.method) != std::string::npos) continue;
       allowed += allowed.empty() ? route.method : ", " + route.method;
       continue;
     }

@@ -26,7 +26,9 @@ enum class RouteThread {
 // A row of the table.
 struct Route {
   std::string method;  // "POST"
-  std::string path;    // "/v1/models" or, for any tail, "/v1/models/{id}"
+  // "/v1/models", "/v1/models/{id}" or "/v1/responses/{id}/cancel": braces stand for any text, also
+  // with slashes in it. The first row that takes a path and its method is the route.
+  std::string path;
   RouteAction action;
   bool needs_key = true;  // asks for an API key when the server has one
   RouteThread thread = RouteThread::worker;

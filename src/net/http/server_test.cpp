@@ -77,6 +77,30 @@ TEST_F(ServerTest, PathsAreDecoded) {
   EXPECT_EQ(client.ask("GET /tail/ HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 404);
 }
 
+TEST_F(ServerTest, APathMayGoOnBehindItsTail) {
+  start({});
+  TestClient client(port());
+  const auto ask = [&](const char* method, const char* path) {
+    return client.ask(fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\n\r\n", method, path));
+  };
+  EXPECT_EQ(ask("GET", "/tail/a/b/end").body, "end of a/b");
+  EXPECT_EQ(ask("GET", "/tail/a/end/").body, "end of a");
+  EXPECT_EQ(ask("GET", "/tail/end").body, "end");
+  EXPECT_EQ(ask("GET", "/tail/a/end/x").body, "a/end/x");
+  const TestResponse wrong = ask("DELETE", "/tail/a/end");
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_NE(wrong.headers.find("Allow: GET\r\n"), std::string::npos);
+}
+
+TEST(QueryParameters, AreDecodedAndKeepTheirOrder) {
+  std::string seen;
+  for (const auto& [name, value] : query_parameters("b=2&a%5B%5D=x%26y&c&=v&&d=1=2&b=")) {
+    seen += fmt::format("{}:{};", name, value);
+  }
+  EXPECT_EQ(seen, "b:2;a[]:x&y;c:;:v;:;d:1=2;b:;");
+  EXPECT_TRUE(query_parameters("").empty());
+}
+
 TEST_F(ServerTest, AThrowingRouteIsAnError500) {
   start({});
   TestClient client(port());

@@ -22,6 +22,9 @@ class ServerTest : public ::testing::Test {
     routes.push_back(simple_route("POST", "/echo", [](const HttpRequest& request) {
       return HttpResponse{.content_type = "text/plain", .body = request.body};
     }));
+    routes.push_back(simple_route("GET", "/tail/{rest}/end", [](const HttpRequest& request) {
+      return HttpResponse{.body = "end of " + request.path_tail};
+    }));
     routes.push_back(simple_route("GET", "/tail/{rest}", [](const HttpRequest& request) {
       return HttpResponse{.body = request.path_tail};
     }));

@@ -29,12 +29,8 @@ bool is_named(const std::vector<std::string>& names, std::string_view name) {
 }
 
 std::string asked_in_query(const HttpRequest& request) {
-  constexpr std::string_view kName = "model=";
-  std::string_view text = request.query;
-  while (!text.empty()) {
-    const std::string_view pair = text.substr(0, text.find('&'));
-    text.remove_prefix(std::min(pair.size() + 1, text.size()));
-    if (pair.starts_with(kName)) return decode_percent(pair.substr(kName.size()));
+  for (QueryParameter& parameter : query_parameters(request.query)) {
+    if (parameter.name == "model") return std::move(parameter.value);
   }
   return {};
 }

@@ -71,7 +71,7 @@ Json operation_json(const Route& route) {
   Json operation = Json::object();
   const size_t brace = route.path.find('{');
   if (brace != std::string::npos) {
-    const std::string name = route.path.substr(brace + 1, route.path.size() - brace - 2);
+    const std::string name = route.path.substr(brace + 1, route.path.find('}') - brace - 1);
     operation["parameters"].push_back(
         Json{{"name", name}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
   }

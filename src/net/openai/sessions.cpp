@@ -2,12 +2,12 @@
 #include "net/openai/sessions.h"
 
 #include <algorithm>
-#include <charconv>
 #include <new>
 
 #include "chat/read_conversation.h"
 #include "net/openai/api_route.h"
 #include "net/openai/conversation.h"
+#include "net/openai/query.h"
 #include "net/openai/routes.h"
 
 namespace ruv {
@@ -80,8 +80,8 @@ struct SessionQuery {
   int64_t limit = kMaxListed;
 };
 
-ApiResult<void> read_parameter(std::string_view name, const std::string& value, bool lists,
-                               SessionQuery& query) {
+ApiResult<void> read_parameter(const QueryParameter& parameter, bool lists, SessionQuery& query) {
+  const auto& [name, value] = parameter;
   if (name == "user") {
     query.user = value;
     if (value.size() <= kMaxTermBytes && value.find('\0') == std::string::npos) return {};
@@ -93,29 +93,17 @@ ApiResult<void> read_parameter(std::string_view name, const std::string& value, 
     return answered(check_session_name(value));
   }
   if (lists && name == "limit") {
-    const char* const end = value.data() + value.size();
-    const auto [stop, error] = std::from_chars(value.data(), end, query.limit);
-    if (error == std::errc() && stop == end && query.limit >= 1 && query.limit <= kMaxListed)
-      return {};
-    return tl::unexpected(
-        bad_request("limit", fmt::format("'limit' must be from 1 to {}", kMaxListed)));
+    query.limit = TRY(query_integer(parameter, {1, kMaxListed}));
+    return {};
   }
-  return tl::unexpected(bad_request(std::string(name),
-                                    fmt::format("unknown query parameter '{}'; it may be {}", name,
-                                                lists ? "user, after or limit" : "user"),
-                                    "unknown_query"));
+  return tl::unexpected(unknown_parameter(name, lists ? "user, after or limit" : "user"));
 }
 
 // user, limit and after; unknown parameters are refused.
 ApiResult<SessionQuery> read_query(const HttpRequest& http, bool lists) {
   SessionQuery query;
-  std::string_view text = http.query;
-  while (!text.empty()) {
-    const std::string_view pair = text.substr(0, text.find('&'));
-    text.remove_prefix(std::min(pair.size() + 1, text.size()));
-    const size_t equals = std::min(pair.find('='), pair.size());
-    const std::string value = decode_percent(pair.substr(std::min(equals + 1, pair.size())));
-    TRY(read_parameter(pair.substr(0, equals), value, lists, query));
+  for (const QueryParameter& parameter : query_parameters(http.query)) {
+    TRY(read_parameter(parameter, lists, query));
   }
   query.user = TRY(tenant_of(http, query.user));
   return query;

@@ -34,7 +34,8 @@ Result<StoredResponse> load_response(const SessionStore& files, const SessionInf
   const Json response = TRY(parse_json(lines[0], source));
   const Json input = TRY(parse_json(lines[1], source));
   const Json messages = TRY(parse_json(lines[2], source));
-  if (!info.user.empty() || !rest.empty() || !response.is_object() || !input.is_array() ||
+  const bool has_items = input.is_array() && std::ranges::all_of(input, &Json::is_object);
+  if (!info.user.empty() || !rest.empty() || !response.is_object() || !has_items ||
       !messages.is_array())
     return fail(Code::corrupt, "{}: not a response, its items and its conversation", source);
   return StoredResponse{std::move(lines[0]), std::move(lines[1]), std::move(lines[2]),

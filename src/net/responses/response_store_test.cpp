@@ -38,7 +38,7 @@ class KeptResponsesTest : public testing::Test {
   }
   void put(const std::string& id, int64_t created, const std::string& text = "x") {
     std::promise<void> kept;
-    store_->put(id, {"{\"text\":\"" + text + "\"}", "[1]", "[2]", created},
+    store_->put(id, {"{\"text\":\"" + text + "\"}", "[{}]", "[2]", created},
                 [&] { kept.set_value(); });
     kept.get_future().wait();
   }
@@ -71,7 +71,7 @@ TEST_F(KeptResponsesTest, WhatWasKeptIsThereInTheNextProcess) {
   const auto found = store_->find("resp_a");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->response, R"({"text":"x"})");
-  EXPECT_EQ(found->input, "[1]");
+  EXPECT_EQ(found->input, "[{}]");
   EXPECT_EQ(found->messages, "[2]");
   EXPECT_EQ(found->created, 1);
   EXPECT_TRUE(store_->find("resp_b"));
@@ -124,7 +124,8 @@ TEST_F(KeptResponsesTest, AFileThatIsNoResponseIsIgnored) {
   {
     Session session;
     session.info.name = "resp_a";
-    for (const char* text : {"[]", "{}\n[]", "{}\n[]\n{}", "{}\n[]\n[]\n[]", "{}\n[\n[]"}) {
+    for (const char* text :
+         {"[]", "{}\n[]", "{}\n[]\n{}", "{}\n[]\n[]\n[]", "{}\n[\n[]", "{}\n[1]\n[]"}) {
       session.messages = text;
       ASSERT_TRUE(files_->save(*files_->hold("", "resp_a"), session).ok());
       stop();
@@ -132,7 +133,7 @@ TEST_F(KeptResponsesTest, AFileThatIsNoResponseIsIgnored) {
       EXPECT_FALSE(store_->find("resp_a")) << text;
     }
   }
-  EXPECT_EQ(notes_.size(), 5U);
+  EXPECT_EQ(notes_.size(), 6U);
 }
 
 TEST_F(KeptResponsesTest, WhatIsTooLongForAFileIsKeptInMemoryAndNamed) {

@@ -1,5 +1,6 @@
 // The routes under /v1/responses.
 #include "net/openai/chat_answer.h"
+#include "net/responses/items_page.h"
 #include "net/responses/responses.h"
 
 namespace ruv {
@@ -53,15 +54,18 @@ ApiResult<void> answer_responses(const ApiCall& call, const std::shared_ptr<Repl
   return {};
 }
 
-// "/v1/responses/{id}" and, for GET, "/v1/responses/{id}/input_items".
-HttpResponse show(const ServerParts& server, std::string_view tail) {
-  constexpr std::string_view kItems = "/input_items";
-  const bool wants_items = tail.ends_with(kItems);
-  if (wants_items) tail.remove_suffix(kItems.size());
-  const auto found = server.responses->find(std::string(tail));
-  if (!found) return error_response(no_response(tail, ""));
-  if (!wants_items) return {.body = found->response};
-  return {.body = fmt::format(R"({{"object":"list","data":{},"has_more":false}})", found->input)};
+HttpResponse show(const ServerParts& server, const HttpRequest& http) {
+  const auto found = server.responses->find(http.path_tail);
+  if (!found) return error_response(no_response(http.path_tail, ""));
+  return {.body = found->response};
+}
+
+HttpResponse show_items(const ServerParts& server, const HttpRequest& http) {
+  const auto found = server.responses->find(http.path_tail);
+  if (!found) return error_response(no_response(http.path_tail, ""));
+  const auto page = items_page(http.path_tail, *parse_json(found->input, "kept items"), http.query);
+  if (!page) return error_response(page.error());
+  return {.body = page->dump()};
 }
 
 // A client may ask for that at any time, and hears of it when the answer's file is gone.
@@ -78,14 +82,16 @@ void forget(const ServerParts& server, const std::string& id, const std::shared_
 }  // namespace
 
 std::vector<Route> responses_routes(ServedModels& models) {
-  return {api_route(models, "POST", "/v1/responses", responses_fields(), answer_responses),
-          simple_route(
-              "GET", "/v1/responses/{id}",
-              [&models](const HttpRequest& http) { return show(models.parts(), http.path_tail); }),
-          Route{"DELETE", "/v1/responses/{id}",
-                [&models](HttpRequest& http, const std::shared_ptr<Reply>& reply) {
-                  forget(models.parts(), http.path_tail, reply);
-                }}};
+  return {
+      api_route(models, "POST", "/v1/responses", responses_fields(), answer_responses),
+      simple_route("GET", "/v1/responses/{id}/input_items",
+                   [&models](const HttpRequest& http) { return show_items(models.parts(), http); }),
+      simple_route("GET", "/v1/responses/{id}",
+                   [&models](const HttpRequest& http) { return show(models.parts(), http); }),
+      Route{"DELETE", "/v1/responses/{id}",
+            [&models](HttpRequest& http, const std::shared_ptr<Reply>& reply) {
+              forget(models.parts(), http.path_tail, reply);
+            }}};
 }
 
 }  // namespace ruv

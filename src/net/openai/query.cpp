@@ -1,0 +1,28 @@
+#include "net/openai/query.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace ruv {
+
+ApiError unknown_parameter(std::string_view name, std::string_view known) {
+  return bad_request(
+      std::string(name),
+      fmt::format("unknown query parameter '{}'; it may be {}", shortened(name, 100), known),
+      "unknown_query");
+}
+
+ApiResult<int64_t> query_integer(const QueryParameter& parameter, IntegerRange range) {
+  const std::string& text = parameter.value;
+  const char* const end = text.data() + text.size();
+  int64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && stop == end && number >= range.min && number <= range.max)
+    return number;
+  return tl::unexpected(
+      bad_request(parameter.name,
+                  fmt::format("'{}' must be from {} to {}", parameter.name, range.min, range.max)));
+}
+
+}  // namespace ruv

@@ -1,0 +1,18 @@
+// What routes that read the query of a path share: a parameter that they do not know is refused.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/json_fields.h"
+#include "net/api_error.h"
+#include "net/http/message.h"
+
+namespace ruv {
+
+// 400 unknown_query; `known`: the parameters that there are, as "limit or after".
+ApiError unknown_parameter(std::string_view name, std::string_view known);
+// A whole number in decimal digits. Fails: 400 naming the parameter and the range.
+ApiResult<int64_t> query_integer(const QueryParameter& parameter, IntegerRange range);
+
+}  // namespace ruv
