@@ -2,6 +2,8 @@
 // pulled from a Stream (ruv/stream.h) or by a callback on the engine's thread.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -157,6 +159,24 @@ struct SpeculativeStats {
   }
 };
 
+// How long it took to find which tokens may come next, where a form, a budget of reasoning or token
+// healing limits them: once for each generated token and each draft that is checked.
+struct MaskTimes {
+  // Seconds.
+  static constexpr std::array kBounds{1e-6, 2.5e-6, 5e-6,   1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4,
+                                      5e-4, 1e-3,   2.5e-3, 5e-3, 1e-2,   1e-1, 1.0};
+  // Masks by the first bound that their time does not exceed; the last: above all.
+  std::array<uint64_t, kBounds.size() + 1> counts = {};
+  double seconds = 0;  // of all masks
+
+  // n masks that took `each_seconds` on average.
+  void add(double each_seconds, int64_t n) {
+    const auto bound = std::ranges::lower_bound(kBounds, each_seconds) - kBounds.begin();
+    counts[static_cast<size_t>(bound)] += static_cast<uint64_t>(n);
+    seconds += each_seconds * static_cast<double>(n);
+  }
+};
+
 class Stream;
 
 // Thread safety: every function may be called from any thread at any time, but the destructor only
@@ -217,6 +237,7 @@ class Engine {
   virtual Load load() const = 0;
   virtual KvCacheStats kv_stats() const = 0;
   virtual SpeculativeStats speculative_stats() const = 0;
+  virtual MaskTimes mask_times() const { return {}; }
   virtual const Model& model() const = 0;
   virtual int64_t n_ctx() const = 0;
   // Ok, or the reason why every further request is refused (internal: a file of the model was

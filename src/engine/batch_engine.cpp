@@ -283,6 +283,11 @@ SpeculativeStats BatchEngine::speculative_stats() const {
   return speculative_stats_;
 }
 
+MaskTimes BatchEngine::mask_times() const {
+  const Lock lock(mutex_);
+  return mask_times_;
+}
+
 // Sleeps while there is nothing to do, until a request, a cancel, a disk result or a deadline.
 void BatchEngine::run() {
   while (intake()) {
@@ -326,6 +331,7 @@ void BatchEngine::publish() {
   load_ = load;
   kv_stats_ = kv_stats;
   speculative_stats_ = speculative_stats;
+  mask_times_ = core_.mask_times();
 }
 
 }  // namespace ruv

@@ -21,6 +21,7 @@ class BatchEngine final : public Engine {
   Load load() const override;
   KvCacheStats kv_stats() const override;
   SpeculativeStats speculative_stats() const override;
+  MaskTimes mask_times() const override;
   const Model& model() const override { return *model_; }
   int64_t n_ctx() const override { return options_.n_ctx; }
   Status condition() const override { return check_usable(*model_, options_); }
@@ -64,6 +65,7 @@ class BatchEngine final : public Engine {
   int64_t n_refused_ = 0;
   KvCacheStats kv_stats_;
   SpeculativeStats speculative_stats_;
+  MaskTimes mask_times_;
   RequestId next_id_ = 1;
   bool stopping_ = false;
   Thread thread_;

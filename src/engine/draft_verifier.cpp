@@ -32,25 +32,36 @@ bool advance(Sequence& sequence, const PackedRows& rows, int64_t now_ns, int64_t
 
 }  // namespace
 
-DraftVerifier::DraftVerifier(Executor& executor, Speculator& speculator, int64_t max_outputs,
-                             int64_t n_vocab)
-    : executor_(&executor), speculator_(&speculator), choices_(max_outputs, n_vocab) {}
+DraftVerifier::DraftVerifier(Executor& executor, Speculator& speculator, const Clock& clock,
+                             int64_t max_outputs, int64_t n_vocab)
+    : executor_(&executor),
+      speculator_(&speculator),
+      clock_(&clock),
+      choices_(max_outputs, n_vocab) {}
 
 HostWork DraftVerifier::begin(std::span<const PackedRows> rows) {
   masked_.clear();
   for (const PackedRows& packed : rows) {
     if (packed.first_output < 0) continue;
     packed.sequence->begin_step(packed.n_drafts);
-    if (packed.sequence->is_constrained()) masked_.push_back({packed.sequence, false});
+    if (packed.sequence->is_constrained()) masked_.push_back({packed.sequence});
   }
-  return {std::ssize(masked_), [this](int64_t i) {
-            Masked& masked = masked_[static_cast<size_t>(i)];
-            masked.failed = !try_allocating([&] { masked.sequence->build_masks(); });
-          }};
+  return {std::ssize(masked_), [this](int64_t i) { build_masks(masked_[static_cast<size_t>(i)]); }};
+}
+
+// On any thread.
+void DraftVerifier::build_masks(Masked& masked) const {
+  const int64_t start_ns = clock_->now_ns();
+  masked.failed = !try_allocating([&] { masked.sequence->build_masks(); });
+  masked.ns = clock_->now_ns() - start_ns;
 }
 
 void DraftVerifier::choose(std::span<const PackedRows> rows, HostRows logits) {
   choices_.clear();
+  for (const Masked& masked : masked_) {
+    const int64_t n = masked.sequence->n_masks();
+    if (n > 0) mask_times_.add(static_cast<double>(masked.ns) * 1e-9 / static_cast<double>(n), n);
+  }
   for (const PackedRows& packed : rows) {
     for (int64_t i = 0; i < packed.n_scored; ++i) {
       choices_.add_scored(*packed.sequence, i, row_of(logits, packed.first_scored + i));

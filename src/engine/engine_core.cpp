@@ -31,7 +31,8 @@ EngineCore::EngineCore(const Model& model, const EngineOptions& options, const C
       input_(options, pool_, prefixes_, tenants_, kMaxDraftRows),
       packer_(prefixes_, executor_->pages(), options.max_batch_tokens + kMaxDraftRows,
               options.max_sequences, options.max_sequences + kMaxDraftRows),
-      verifier_(*executor_, speculator_, options.max_sequences + kMaxDraftRows, model.h.n_vocab) {
+      verifier_(*executor_, speculator_, clock, options.max_sequences + kMaxDraftRows,
+                model.h.n_vocab) {
   if (head_.exists()) speculator_.use_head(head_);
 }
 

@@ -66,6 +66,7 @@ class EngineCore {
   Engine::Load load() const;
   KvCacheStats kv_stats() const;
   SpeculativeStats speculative_stats() const { return speculator_.stats(); }
+  const MaskTimes& mask_times() const { return verifier_.mask_times(); }
   const PagePool& pages() const { return pool_; }
   const PrefixCache& prefixes() const { return prefixes_; }
 

@@ -2,6 +2,8 @@
 // and in a batch, with drafts and without.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "base/json.h"
 #include "ruv/engine.h"
 #include "ruv/stream.h"
@@ -55,6 +57,25 @@ TEST_F(EngineForm, EveryAnswerHasItsForm) {
     EXPECT_LE(json->at("age").get<int64_t>(), 120) << got.text;
     EXPECT_TRUE(json->at("kind") == "cat" || json->at("kind") == "dog") << got.text;
   }
+}
+
+// One mask for each token at least. What a step did is published before a later step ends an
+// answer.
+TEST_F(EngineForm, CountsTheTimeOfMasks) {
+  const auto n_masks = [](const MaskTimes& times) {
+    return std::accumulate(times.counts.begin(), times.counts.end(), uint64_t{0});
+  };
+  const std::vector<Token> prompt = tokenize(*model_, "A").value();
+  answer({.prompt = prompt, .params = {.max_tokens = 2}});
+  answer({.prompt = prompt, .params = {.max_tokens = 2}});
+  const MaskTimes before = engine_->mask_times();
+  const Answer got = answer(request(kPerson, "A person as JSON: ", 1.0, 3));
+  answer({.prompt = prompt, .params = {.max_tokens = 2}});
+  const MaskTimes after = engine_->mask_times();
+  EXPECT_GE(n_masks(after), n_masks(before) + got.ids.size());
+  EXPECT_GT(after.seconds, before.seconds);
+  answer({.prompt = prompt, .params = {.max_tokens = 2}});
+  EXPECT_EQ(n_masks(engine_->mask_times()), n_masks(after));  // none without a form
 }
 
 // Any token can be the end of reasoning; the answer's text has all of it.

@@ -136,6 +136,8 @@ class Sequence {
   // Decides which tokens the constraint allows in each row. Throws std::bad_alloc. Sequences may do
   // that, and choose rows, on different threads at once. Requires: is_constrained().
   void build_masks() { chooser_.build_masks(); }
+  // How many that were.
+  int64_t n_masks() const { return chooser_.n_masks(); }
   bool is_constrained() const { return chooser_.is_constrained(); }
   // Chooses the token after a row from its logits, which it changes. Throws std::bad_alloc.
   void choose(int64_t row, std::span<float> logits, SampleScratch& scratch);

@@ -45,6 +45,8 @@ class TokenChooser {
   // Builds the step's masks; needs none of its logits. Throws std::bad_alloc. Requires:
   // is_constrained(), begin_step() was called.
   void build_masks();
+  // How many of the step's rows have one.
+  int64_t n_masks() const { return static_cast<int64_t>(n_masks_); }
 
   // Whether row `row` takes the likeliest token of the logits as they are, so that the caller may
   // find it in parts on several threads.

@@ -79,6 +79,7 @@ TEST(TokenChooser, RowsOfADraftHaveMasksOfTheirOwn) {
   chooser.constrain(std::make_unique<Ascending>(10, 2, kVocab));
   const std::vector<Token> draft = {20, 30, 5};
   begin(chooser, draft);
+  EXPECT_EQ(chooser.n_masks(), 2);
   EXPECT_FALSE(chooser.takes_likeliest(1));
   EXPECT_TRUE(chooser.takes_likeliest(2));
   choose(chooser, 0, 20);

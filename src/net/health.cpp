@@ -70,6 +70,7 @@ struct EngineNumbers {
   Engine::Load load;
   KvCacheStats kv;
   SpeculativeStats drafts;
+  MaskTimes masks;
   int64_t created = 0;
 };
 
@@ -80,7 +81,7 @@ std::vector<EngineNumbers> numbers_of(const ServedModels& models) {
     if (!lease) continue;
     const Engine& engine = *(*lease)->engine;
     all.push_back({state.names.front(), engine.load(), engine.kv_stats(),
-                   engine.speculative_stats(), state.created});
+                   engine.speculative_stats(), engine.mask_times(), state.created});
   }
   return all;
 }
@@ -179,6 +180,16 @@ void write_pages(std::span<const EngineNumbers> all, MetricsText& out) {
   }
 }
 
+void write_masks(std::span<const EngineNumbers> all, MetricsText& out) {
+  constexpr std::string_view kMasks = "ruvllm_mask_seconds";
+  out.begin(kMasks, "histogram",
+            "Finding the tokens that may come next, where a form of answers limits them.");
+  for (const EngineNumbers& of : all) {
+    out.buckets(kMasks, {{"model_name", of.name}},
+                {MaskTimes::kBounds, of.masks.counts, of.masks.seconds});
+  }
+}
+
 void write_models(const ServedModels& models, MetricsText& out) {
   constexpr std::string_view kLoaded = "ruvllm_model_loaded";
   const std::vector<ModelState> states = models.list();
@@ -205,6 +216,7 @@ void write_engines(const ServedModels& models, MetricsText& out) {
     }
   }
   write_pages(all, out);
+  write_masks(all, out);
   write_models(models, out);
 }
 

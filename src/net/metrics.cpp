@@ -65,18 +65,27 @@ void MetricsText::single(std::string_view name, std::string_view type, std::stri
   sample(name, {}, value);
 }
 
-// Buckets are cumulative.
 void MetricsText::histogram(std::string_view name, std::string_view help, const Histogram& values) {
   begin(name, "histogram", help);
+  buckets(name, {}, values);
+}
+
+// They are cumulative.
+void MetricsText::buckets(std::string_view name, const Labels& labels, const Histogram& values) {
   const std::string bucket = fmt::format("{}_bucket", name);
+  const auto add = [&](std::string_view bound, uint64_t n) {
+    Labels all = labels;
+    all.emplace_back("le", bound);
+    sample(bucket, all, static_cast<double>(n));
+  };
   uint64_t n = 0;
   for (size_t i = 0; i < values.bounds().size(); ++i) {
     n += values.counts()[i];
-    sample(bucket, {{"le", fmt::format("{}", values.bounds()[i])}}, static_cast<double>(n));
+    add(fmt::format("{}", values.bounds()[i]), n);
   }
-  sample(bucket, {{"le", "+Inf"}}, static_cast<double>(values.count()));
-  sample(fmt::format("{}_sum", name), {}, values.sum());
-  sample(fmt::format("{}_count", name), {}, static_cast<double>(values.count()));
+  add("+Inf", values.count());
+  sample(fmt::format("{}_sum", name), labels, values.sum());
+  sample(fmt::format("{}_count", name), labels, static_cast<double>(values.count()));
 }
 
 Metrics::Metrics()

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,12 @@ class Histogram {
   // Bounds grow; values above the last are counted, too. They must outlive the histogram.
   explicit Histogram(std::span<const double> bounds)
       : bounds_(bounds), counts_(bounds.size() + 1, 0) {}
+  // What was counted elsewhere. Requires: a count for each bound and one for what is above all.
+  Histogram(std::span<const double> bounds, std::span<const uint64_t> counts, double sum)
+      : bounds_(bounds),
+        counts_(counts.begin(), counts.end()),
+        count_(std::accumulate(counts.begin(), counts.end(), uint64_t{0})),
+        sum_(sum) {}
   void add(double value, uint64_t times = 1);
   uint64_t count() const { return count_; }
 
@@ -46,6 +53,8 @@ class MetricsText {
   // One metric with one sample.
   void single(std::string_view name, std::string_view type, std::string_view help, double value);
   void histogram(std::string_view name, std::string_view help, const Histogram& values);
+  // Samples of a histogram, after begin().
+  void buckets(std::string_view name, const Labels& labels, const Histogram& values);
   std::string take() { return std::move(text_); }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ruv/engine.h"
+
 namespace ruv {
 namespace {
 
@@ -73,6 +75,24 @@ TEST(Metrics, KeepABoundedNumberOfUsers) {
   for (size_t at = 0; (at = text.find("ruvllm_user_tokens_total{", at)) != text.npos; ++at) ++n;
   EXPECT_EQ(n, 3 * 257U);
   EXPECT_LINE(text, R"(ruvllm_user_tokens_total{user="other",kind="generated"} 745)");
+}
+
+// Buckets are cumulative, and `le` comes after other labels.
+TEST(Metrics, WriteWhatWasCountedElsewhere) {
+  MaskTimes times;
+  times.add(1e-6, 2);
+  times.add(3e-6, 1);
+  times.add(2, 4);
+  MetricsText out;
+  out.buckets("a", {{"b", "c"}}, {MaskTimes::kBounds, times.counts, times.seconds});
+  const std::string text = "\n" + out.take();
+  EXPECT_LINE(text, R"(a_bucket{b="c",le="1e-06"} 2)");
+  EXPECT_LINE(text, R"(a_bucket{b="c",le="2.5e-06"} 2)");
+  EXPECT_LINE(text, R"(a_bucket{b="c",le="5e-06"} 3)");
+  EXPECT_LINE(text, R"(a_bucket{b="c",le="1"} 3)");
+  EXPECT_LINE(text, R"(a_bucket{b="c",le="+Inf"} 7)");
+  EXPECT_LINE(text, R"(a_sum{b="c"} 8.000005)");
+  EXPECT_LINE(text, R"(a_count{b="c"} 7)");
 }
 
 TEST(Metrics, EscapeLabels) {
