@@ -8,28 +8,19 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "shown_text.h"
 
 namespace ruv {
 namespace {
 
 constexpr size_t kMaxWaiting = 8192;
-// A console shows at most this much of a path.
-constexpr size_t kMaxPathBytes = 100;
+// A console shows at most this many characters of a path or a field's name.
+constexpr size_t kMaxShown = 100;
 
 int64_t unix_ms_now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
-}
-
-// Nothing that a client sends may move the cursor or end the line.
-std::string shown(std::string_view text, size_t max_bytes) {
-  std::string out;
-  for (const char c : to_valid_utf8(text.substr(0, max_bytes))) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < ' ' || byte == 0x7F ? '?' : c;
-  }
-  return out + (text.size() > max_bytes ? "…" : "");
 }
 
 std::time_t seconds_of(int64_t unix_ms) { return static_cast<std::time_t>(unix_ms / 1000); }
@@ -49,8 +40,8 @@ Result<AppendFile> open_file(const std::string& path) {
 std::string record_text(const RequestRecord& record, int64_t unix_ms) {
   const RequestNotes& notes = record.notes;
   std::string line = fmt::format("{:%H:%M:%S} {} {} {}", fmt::localtime(seconds_of(unix_ms)),
-                                 shown(record.method, kMaxPathBytes),
-                                 shown(record.path, kMaxPathBytes), record.status);
+                                 shown_text(record.method, kMaxShown),
+                                 shown_text(record.path, kMaxShown), record.status);
   if (record.is_cut) line += " (client left)";
   if (!notes.finish.empty()) line += fmt::format(" {}", notes.finish);
   if (notes.n_prompt_tokens > 0) {
@@ -59,7 +50,7 @@ std::string record_text(const RequestRecord& record, int64_t unix_ms) {
   }
   line += fmt::format(", {:.0f} ms, {}", record.ms, record.id);
   for (const std::string& name : notes.ignored) {
-    line += fmt::format(", ignored {}", shown(name, kMaxPathBytes));
+    line += fmt::format(", ignored {}", shown_text(name, kMaxShown));
   }
   return line;
 }

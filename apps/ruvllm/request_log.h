@@ -1,6 +1,6 @@
 // RequestLog: a line for each request that a server has answered. Writing never holds up the
 // network thread: lines go to a thread of their own, and where that is too slow they are counted
-// instead. Contents of requests and answers are in no line.
+// instead. Contents of requests and answers are in lines of JSON only, where the records have them.
 #pragma once
 
 #include <condition_variable>
@@ -47,6 +47,7 @@ class RequestLog {
   std::mutex mutex_;                // guards all below
   std::condition_variable wake_;
   std::deque<Lines> waiting_;
+  size_t n_waiting_bytes_ = 0;
   int64_t n_lost_ = 0;
   bool stopping_ = false;
   std::thread thread_;

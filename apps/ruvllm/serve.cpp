@@ -38,6 +38,7 @@ struct ServeCall {
   GenerateParams sampling;
   std::string log = "text";
   std::string log_file;
+  bool log_prompts = false;
   CacheFolder cache;
   int64_t port = 8080;
   ApiKeySource api_key;
@@ -250,6 +251,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   TRY(keep_on_disk(line, call.cache, call.engine.kv));
   const std::unique_ptr<KeptFiles> kept = TRY(KeptFiles::open(line, call.cache, parts));
   parts.lenient = call.lenient;
+  parts.notes_contents = call.log_prompts;
   const ServedModelCall served{line, call.load, call.engine, call.sampling};
   TRY(add_models(line, call, served, parts, models));
   TRY(models.load_first());
@@ -298,6 +300,8 @@ int serve_command(int argc, char** argv) {
   line.text("--log", call.log,
             "A line for each request on stderr: text, json or off; without contents");
   line.text("--log-file", call.log_file, "File to which such lines are appended, as JSON");
+  line.flag("--log-prompts", call.log_prompts,
+            "Prompts and answers are in the lines that are JSON, up to 64 KiB of each request's");
   line.flag("--lenient", call.lenient,
             "Drop fields of requests that are unknown or not supported, and name them in the "
             "header X-Ignored-Fields; else they are refused");
@@ -335,6 +339,8 @@ int serve_command(int argc, char** argv) {
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (line.given("--socket-file") && (line.given("--host") || line.given("--port")))
     return line.wrong_call("--socket-file takes no --host and no --port");
+  if (call.log_prompts && call.log != "json" && call.log_file.empty())
+    return line.wrong_call("--log-prompts needs lines in JSON: --log json or --log-file FILE");
   call.server.port = static_cast<uint16_t>(call.port);
   bound_kept_memory();
   const Status status = serve(line, call);

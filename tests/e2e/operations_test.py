@@ -99,6 +99,16 @@ class Logs(unittest.TestCase):
             self.assertGreater(rows[0]["generated_tokens"], 0)
             self.assertNotIn("secret", json.dumps(rows))
 
+    def test_nothing_of_a_request_moves_the_cursor(self):
+        with Server() as server:
+            for path in ("%1b%5b2J", "%c2%9b2J", "%e2%80%a8", "%e2%80%ae", "%0d%0a", "%ff"):
+                with self.assertRaises(urllib.error.HTTPError) as refused:
+                    ask(server, f"/end-{path}-end")
+                refused.exception.close()
+            self.assertTrue(eventually(lambda: sum("-end" in line for line in server.said) == 6))
+        for line in server.said:
+            self.assertTrue(line.rstrip("\n").isprintable(), repr(line))
+
     def test_off_is_off(self):
         with Server("--log", "off") as server:
             server.get("/health")
