@@ -13,7 +13,9 @@
 namespace ruv {
 namespace {
 
+// Lines that may wait, and their bytes: a line with contents may have many.
 constexpr size_t kMaxWaiting = 8192;
+constexpr size_t kMaxWaitingBytes = 64 << 20;
 // A console shows at most this many characters of a path or a field's name.
 constexpr size_t kMaxShown = 100;
 
@@ -79,6 +81,11 @@ std::string record_json(const RequestRecord& record, int64_t unix_ms) {
   if (!notes.tenant.empty()) json["user"] = to_valid_utf8(notes.tenant);
   if (!notes.finish.empty()) json["finish"] = notes.finish;
   for (const std::string& name : notes.ignored) json["ignored"].push_back(to_valid_utf8(name));
+  if (notes.contents) {
+    json["prompts"] = notes.contents->prompts;
+    json["answers"] = notes.contents->answers;
+    json["contents_cut"] = notes.contents->is_cut;
+  }
   return json.dump();
 }
 
@@ -112,13 +119,15 @@ void RequestLog::add(const RequestRecord& record) {
     lines.console = form_ == Form::json ? record_json(record, now) : record_text(record, now);
   }
   if (file_) lines.file = record_json(record, now);
+  const size_t n_bytes = lines.console.size() + lines.file.size();
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= kMaxWaiting) {
+    if (waiting_.size() >= kMaxWaiting || n_waiting_bytes_ + n_bytes > kMaxWaitingBytes) {
       ++n_lost_;
       return;
     }
     waiting_.push_back(std::move(lines));
+    n_waiting_bytes_ += n_bytes;
   }
   wake_.notify_one();
 }
@@ -145,6 +154,7 @@ void RequestLog::work() {
     if (waiting_.empty()) return;
     std::deque<Lines> lines;
     lines.swap(waiting_);
+    n_waiting_bytes_ = 0;
     const int64_t n_lost = std::exchange(n_lost_, 0);
     lock.unlock();
     if (n_lost > 0) {

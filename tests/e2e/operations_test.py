@@ -99,6 +99,74 @@ class Logs(unittest.TestCase):
             self.assertGreater(rows[0]["generated_tokens"], 0)
             self.assertNotIn("secret", json.dumps(rows))
 
+    def logged_until(self, path, n):
+        """The lines of a log file when n of them are not of /health."""
+        def rows():
+            with open(path, encoding="utf-8") as file:
+                return [json.loads(line) for line in file.read().split("\n")[:-1]]
+        self.assertTrue(eventually(
+            lambda: sum(row["path"] != "/health" for row in rows()) >= n))
+        return rows()
+
+    def test_contents_on_request(self):
+        words = 'a "secret"\n\u00e9\u2028\x1b[31m <|im_end|>'
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "log")
+            with Server("--log-prompts", "--log-file", path) as server:
+                said = server.post(CHAT, {"messages": [{"role": "user", "content": words}],
+                                          "max_tokens": 8, "n": 2})[1]
+                server.post("/v1/completions", {"prompt": words, "max_tokens": 8, "echo": True})
+                server.post("/v1/completions", {"prompt": words, "max_tokens": 0})
+                with server.open_stream(CHAT, {"messages": HI, "max_tokens": 400, "stream": True,
+                                               "ignore_eos": True}) as client:
+                    seen = b""
+                    while not re.search(rb'"content":"[^"]', seen):
+                        seen += client.recv(65536)
+                self.assertTrue(eventually(lambda: server.n_running() == 0))
+                server.post(CHAT, {"messages": HI, "top_a": 1})
+                server.post("/v1/embeddings", {"input": ["first", "second"]})
+                rows = [row for row in self.logged_until(path, 6) if row["path"] != "/health"]
+            chat, echo, none, left, refused, vectors = rows
+            self.assertEqual(len(chat["prompts"]), 1)
+            self.assertIn(words, chat["prompts"][0])
+            self.assertIn("<|im_start|>user", chat["prompts"][0])
+            self.assertEqual(chat["answers"],
+                             [choice["message"]["content"] for choice in said["choices"]])
+            self.assertFalse(chat["contents_cut"])
+            self.assertIn("secret", echo["prompts"][0])
+            self.assertEqual(len(echo["answers"]), 1)
+            self.assertNotIn("secret", echo["answers"][0])
+            self.assertEqual(none["answers"], [""])
+            self.assertTrue(left["client_left"])
+            self.assertIn("this is a secret", left["prompts"][0])
+            self.assertTrue(left["answers"][0])
+            self.assertEqual(refused["status"], 400)
+            self.assertNotIn("prompts", refused)
+            self.assertEqual((len(vectors["prompts"]), vectors["answers"]), (2, []))
+            self.assertIn("second", vectors["prompts"][1])
+            # The console has lines of text.
+            self.assertNotIn("secret", "".join(server.said))
+
+    def test_contents_have_a_limit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "log")
+            with Server("--log-prompts", "--log", "json", "--log-file", path) as server:
+                status, _ = server.post("/v1/completions", {
+                    "prompt": [f"{i} " + "word " * 200 for i in range(100)], "max_tokens": 0})
+                self.assertEqual(status, 200)
+                [row] = self.logged_until(path, 1)
+                self.assertTrue(eventually(lambda: "word word" in server.said[-1]))
+                self.assertEqual(json.loads(server.said[-1])["prompts"], row["prompts"])
+            self.assertTrue(row["contents_cut"])
+            self.assertIn("0 word word", row["prompts"][0])
+            self.assertLess(sum(len(prompt.encode()) for prompt in row["prompts"]), (64 << 10) + 1)
+            self.assertGreater(len(row["prompts"]), 50)
+
+    def test_contents_are_in_no_line_of_text(self):
+        for log in ("text", "off"):
+            with self.assertRaisesRegex(RuntimeError, "--log-prompts needs lines in JSON"):
+                Server("--log-prompts", "--log", log)
+
     def test_nothing_of_a_request_moves_the_cursor(self):
         with Server() as server:
             for path in ("%1b%5b2J", "%c2%9b2J", "%e2%80%a8", "%e2%80%ae", "%0d%0a", "%ff"):

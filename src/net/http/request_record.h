@@ -1,12 +1,20 @@
 // RequestRecord: what a server knows of a request when its answer has ended, for logs and metrics.
-// It has no contents: neither prompts nor answers nor keys.
+// It has no keys, and contents only where the server was asked to note them.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace ruv {
+
+// What was asked and written, as valid UTF-8.
+struct RequestContents {
+  std::vector<std::string> prompts = {};
+  std::vector<std::string> answers = {};  // one for each choice
+  bool is_cut = false;                    // not all of it is here
+};
 
 // What a route knows of its request.
 struct RequestNotes {
@@ -20,6 +28,7 @@ struct RequestNotes {
   double queue_ms = 0;
   double prefill_ms = 0;
   double decode_ms = 0;
+  std::optional<RequestContents> contents = {};  // ServerParts::notes_contents
 };
 
 struct RequestRecord {

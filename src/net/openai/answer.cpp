@@ -9,6 +9,7 @@
 #include "base/token_ids.h"
 #include "base/utf8.h"
 #include "net/metrics.h"
+#include "net/openai/noted_texts.h"
 #include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
 
@@ -65,6 +66,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void make_writer();
   void note_usage(const AnswerUsage& sum);
   void note_part();
+  void note_contents();
   Status submit_all();
   void receive(size_t index, const Event& event);
   const ReadyPrompt& prompt_of(size_t choice) const {
@@ -114,6 +116,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   uint64_t n_kept_bytes_ = 0;
   uint64_t n_held_bytes_ = 0;  // as the reply knows
   size_t n_finished_ = 0;
+  std::optional<RequestContents> contents_;  // none: they are not noted
   std::string name_;
   bool is_submitted_ = false;
   bool over_ = false;  // answered, failed or given up: later events are dropped
@@ -162,6 +165,8 @@ void AnswerJob::start() {
 Status AnswerJob::submit_all() {
   const size_t n_choices = prompts_.size() * static_cast<size_t>(n_);
   works_.resize(n_choices);
+  if (service_.notes_contents)
+    contents_ = RequestContents{.answers = std::vector<std::string>(n_choices)};
   for (size_t i = 0; i < n_choices; ++i) {
     const ReadyPrompt& prompt = prompt_of(i);
     works_[i].logprobs.text_offset = n_characters(prompt.echo);
@@ -197,6 +202,7 @@ void AnswerJob::receive(size_t index, const Event& event) {
   Work& work = works_[index];
   work.n_received += std::ssize(event.ids);
   count_tokens(work, event);
+  if (contents_) note_answer(index, event.text, *contents_);
   if (event.n_healed_bytes > 0) note_healed(work, event);
   work.n_repair_bytes = event.n_repair_bytes;
   work.n_text_bytes += std::ssize(event.text) - std::max<int64_t>(event.n_repair_bytes, 0);
@@ -483,6 +489,7 @@ void AnswerJob::send_end(std::string bytes) {
 
 // For the log and the limits.
 void AnswerJob::note_usage(const AnswerUsage& sum) {
+  note_contents();
   RequestNotes& notes = reply_->notes();
   notes.finish = finish_name(works_.front());
   notes.n_prompt_tokens = sum.n_prompt_tokens;
@@ -495,10 +502,19 @@ void AnswerJob::note_usage(const AnswerUsage& sum) {
 
 // What an answer that does not end has used so far, as its client's limits count it.
 void AnswerJob::note_part() {
+  note_contents();
   if (!is_submitted_) return;
   RequestNotes& notes = reply_->notes();
   for (const ReadyPrompt& prompt : prompts_) notes.n_prompt_tokens += std::ssize(prompt.ids);
   for (const Work& work : works_) notes.n_generated_tokens += work.n_received;
+}
+
+// Once, at the end. Prompts are turned into text only now, so that they take no memory before.
+void AnswerJob::note_contents() {
+  if (!contents_) return;
+  for (const ReadyPrompt& prompt : prompts_) note_prompt(*service_.text, prompt.ids, *contents_);
+  reply_->notes().contents = std::move(contents_);
+  contents_.reset();
 }
 
 void AnswerJob::fail_all(const ApiError& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/allocation.h"
+#include "net/openai/noted_texts.h"
 
 namespace ruv {
 namespace {
@@ -24,6 +25,12 @@ class VectorJob final : public std::enable_shared_from_this<VectorJob> {
   void start() {
     reply_->notes().model = service_.names.front();
     reply_->notes().tenant = request_.terms.tenant;
+    if (service_.notes_contents) {
+      RequestContents& contents = reply_->notes().contents.emplace();
+      for (const std::vector<Token>& ids : request_.texts) {
+        note_prompt(*service_.text, ids, contents);
+      }
+    }
     if (!reply_->hold(n_held_bytes())) return fail_all(answers_overloaded());
     reply_->on_disconnect([self = shared_from_this()] {
       self->over_ = true;
