@@ -1,5 +1,6 @@
 // Forms of answers through the whole engine: every answer that is not cut off has its form, alone
 // and in a batch, with drafts and without.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -235,6 +236,17 @@ TEST_F(EngineForm, AHealedPromptGoesBeforeTheForm) {
   const Answer got = answer(std::move(asked));
   EXPECT_EQ(got.finish, FinishReason::stop);
   EXPECT_TRUE(got.text == "e cat" || got.text == "e dog") << got.text;
+}
+
+// So that requests with ever new forms take no more memory.
+TEST_F(EngineForm, KeepsTheFormsThatWereReadLately) {
+  const auto load = [](int i) {
+    return engine_->load_form({.text = fmt::format(R"({{"const": {}}})", i)}).value();
+  };
+  const std::weak_ptr<const LoadedForm> first = load(0);
+  EXPECT_EQ(load(0), first.lock());
+  for (int i = 1; i <= 64; ++i) load(i);
+  EXPECT_TRUE(first.expired());
 }
 
 TEST_F(EngineForm, WhatCannotBeHeldIsRefusedByName) {

@@ -16,8 +16,8 @@ TEST(Hex, ReadsDigitsAndNothingElse) {
 TEST(Hex, ByteTokensHaveTwoCapitalDigits) {
   EXPECT_EQ(byte_of_token("<0x1F>"), 0x1F);
   EXPECT_EQ(byte_of_token("<0xFF>"), 0xFF);
-  for (const char* wrong :
-       {"<0x1f>", "<0xaA>", "<0x1>", "<0x1F", "<0x1FF>", "<0X1F>", "<0x1G>", "0x1F", ""}) {
+  for (const char* wrong : {"<0x1f>", "<0xaA>", "<0x1>", "<0x1F", "<0x1FF>", "<0x-1>", "<0x+1>",
+                            "<0X1F>", "<0x1G>", "0x1F", ""}) {
     EXPECT_FALSE(byte_of_token(wrong)) << wrong;
   }
 }

@@ -16,6 +16,8 @@ constexpr size_t kJoinedBytes = 16 << 10;
 // Bytes of the names that a header lists, and of each.
 constexpr size_t kMaxNamesBytes = 1 << 10;
 constexpr size_t kMaxNameBytes = 100;
+// Every answer has it: browsers then do not guess another type of content.
+constexpr std::string_view kAsDeclared = "X-Content-Type-Options: nosniff\r\n";
 
 }  // namespace
 
@@ -34,9 +36,9 @@ std::string Exchange::noted_headers() {
 // The status line and headers.
 std::string response_head(const HttpResponse& response, const AnswerFraming& framing) {
   std::string bytes = fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}Connection: {}\r\n",
-      response.status, http_reason(response.status), response.content_type, response.body.size(),
-      framing.headers, framing.keep_alive ? "keep-alive" : "close");
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\n{}Content-Length: {}\r\n{}Connection: {}\r\n",
+      response.status, http_reason(response.status), response.content_type, kAsDeclared,
+      response.body.size(), framing.headers, framing.keep_alive ? "keep-alive" : "close");
   for (const auto& [name, value] : response.headers) bytes += name + ": " + value + "\r\n";
   return bytes += "\r\n";
 }
@@ -114,9 +116,9 @@ void Exchange::begin_stream(std::string_view content_type) {
   is_events_ = content_type.starts_with("text/event-stream");
   if (disconnected_) return;
   queue(
-      fmt::format("HTTP/1.1 200 OK\r\nContent-Type: {}\r\n"
+      fmt::format("HTTP/1.1 200 OK\r\nContent-Type: {}\r\n{}"
                   "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n{}{}Connection: {}\r\n\r\n",
-                  content_type, framing_.headers + noted_headers(),
+                  content_type, kAsDeclared, framing_.headers + noted_headers(),
                   framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
                   framing_.keep_alive ? "keep-alive" : "close"));
 }
@@ -161,8 +163,9 @@ void Exchange::send_pieces(uint64_t n_held_bytes, std::function<std::string()> n
   status_ = 200;
   next_piece_ = std::move(next);
   queue(fmt::format(
-      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{}{}Connection: {}\r\n\r\n",
-      framing_.headers + noted_headers(), framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{}{}{}Connection: {}\r\n\r\n",
+      kAsDeclared, framing_.headers + noted_headers(),
+      framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
       framing_.keep_alive ? "keep-alive" : "close"));
 }
 
