@@ -42,6 +42,7 @@ struct ServeCall {
   CacheFolder cache;
   int64_t port = 8080;
   ApiKeySource api_key;
+  TlsFiles tls;
   ServerOptions server;
   EngineOptions engine;
 };
@@ -50,8 +51,8 @@ std::string url_of(const HttpServer& server, const ServerOptions& options) {
   if (!options.socket_file.empty()) return "unix:" + options.socket_file;
   const std::string& host = options.host;
   const bool is_v6 = host.find(':') != std::string::npos;
-  return is_v6 ? fmt::format("http://[{}]:{}", host, server.port())
-               : fmt::format("http://{}:{}", host, server.port());
+  return fmt::format("{}://{}:{}", options.tls ? "https" : "http",
+                     is_v6 ? fmt::format("[{}]", host) : host, server.port());
 }
 
 // "in int8", and why not where that would be the default.
@@ -100,6 +101,29 @@ std::optional<ApiKeys> reloaded_keys(const CommandLine& line, const ApiKeySource
   }
   line.note(fmt::format("{} keys from {}", keys->size(), source.file));
   return std::move(*keys);
+}
+
+// The same for the certificate. A file that is renewed before its key is refused until both are.
+std::shared_ptr<const TlsContext> reloaded_tls(const CommandLine& line, const TlsFiles& files) {
+  auto tls = TlsContext::load(files);
+  if (!tls) {
+    line.note(tls.error().message() + "; the certificate stays as it was");
+    return nullptr;
+  }
+  line.note(fmt::format("certificate {}", (*tls)->description()));
+  return *tls;
+}
+
+// What SIGHUP reads again.
+void set_reload(const CommandLine& line, ServeCall& call) {
+  const bool has_keys = line.given("--api-key-file");
+  if (!has_keys && !call.server.tls) return;
+  call.server.reload = [&line, &call, has_keys] {
+    Reloaded reloaded;
+    if (has_keys) reloaded.api_keys = reloaded_keys(line, call.api_key);
+    if (!call.tls.empty()) reloaded.tls = reloaded_tls(line, call.tls);
+    return reloaded;
+  };
 }
 
 // Each connection takes a file descriptor; some are left for files.
@@ -227,9 +251,8 @@ void print_start(const ServeCall& call, const ModelPool& models, const std::stri
 
 Status serve(const CommandLine& line, ServeCall& call) {
   call.server.api_keys = TRY(api_keys_of(line, call.api_key));
-  if (line.given("--api-key-file")) {
-    call.server.reload_keys = [&call, &line] { return reloaded_keys(line, call.api_key); };
-  }
+  if (!call.tls.empty()) call.server.tls = TRY(TlsContext::load(call.tls));
+  set_reload(line, call);
   if (call.server.api_keys.empty() && !call.no_key && !is_loopback(call.server.host)) {
     return fail(Code::invalid,
                 "--host {} lets other machines use this server: give a key (--api-key-file, "
@@ -309,6 +332,10 @@ int serve_command(int argc, char** argv) {
   line.text("--socket-file", call.server.socket_file,
             "Listen on this file instead of a port: a socket that only this user may open");
   line.integer("--port", call.port, 0, 65535, "Port to listen on; 0: any that is free");
+  line.text("--tls-cert", call.tls.certificate,
+            "Serve HTTPS with this certificate: a PEM file, followed by those of its issuers. "
+            "Read again on SIGHUP");
+  line.text("--tls-key", call.tls.key, "The private key of --tls-cert: a PEM file, not encrypted");
   line.integer(
       "--max-connections", call.server.max_connections, 1, 1'000'000,
       "Connections at the same time; beyond them the one is closed that has waited longest "
@@ -341,6 +368,10 @@ int serve_command(int argc, char** argv) {
     return line.wrong_call("--socket-file takes no --host and no --port");
   if (call.log_prompts && call.log != "json" && call.log_file.empty())
     return line.wrong_call("--log-prompts needs lines in JSON: --log json or --log-file FILE");
+  if (line.given("--tls-cert") != line.given("--tls-key"))
+    return line.wrong_call("--tls-cert and --tls-key go together");
+  if (line.given("--socket-file") && line.given("--tls-cert"))
+    return line.wrong_call("--socket-file takes no --tls-cert");
   call.server.port = static_cast<uint16_t>(call.port);
   bound_kept_memory();
   const Status status = serve(line, call);

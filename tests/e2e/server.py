@@ -46,7 +46,7 @@ class Server:
             self.said.append(line)
             if line.startswith("listening on "):
                 self.where = line.removeprefix("listening on ").strip()
-                if self.where.startswith("http://"):
+                if self.where.startswith(("http://", "https://")):
                     self.port = int(self.where.rsplit(":", 1)[1])
                 self._listening.set()
         self._listening.set()

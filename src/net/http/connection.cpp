@@ -6,7 +6,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <new>
 
 #include "net/api_error.h"
@@ -60,6 +59,10 @@ HttpResponse overloaded(std::string message) {
   return error_response({503, "server_error", std::move(message), "", "overloaded"});
 }
 
+HttpResponse plain_http() {
+  return error_response(bad_request("", "this port is for HTTPS: use https://", "https_required"));
+}
+
 HttpResponse too_late() {
   return error_response(
       {408, "invalid_request_error", "the request came too slowly", "", "request_timeout"});
@@ -81,7 +84,7 @@ bool is_token_char(char c) {
 }  // namespace
 
 Connection::Connection(Socket socket, ServerState& server)
-    : socket_(std::move(socket)),
+    : stream_(std::move(socket)),
       server_(server),
       watchdog_(server.io),
       buffer_(server.options.max_header_bytes + kMaxPipelinedBytes + 2 * kReadBytes),
@@ -106,8 +109,7 @@ void Connection::arm(Clock::duration limit, Late late) {
     if (error || !self) return;
     if (late == Late::close) return self->abort();
     self->late_ = true;
-    error_code ignored;
-    self->socket_.cancel(ignored);
+    self->stream_.cancel();
   });
 }
 
@@ -119,15 +121,15 @@ void Connection::stop_when_idle() {
 
 void Connection::abort() {
   end_waiting();
-  error_code ignored;
-  socket_.close(ignored);
+  stream_.close();
   if (exchange_) exchange_->disconnect();
 }
 
 // Reads and answers requests until the connection ends.
 asio::awaitable<void> Connection::run() {
   const auto self = shared_from_this();
-  while (socket_.is_open()) {
+  const bool is_begun = co_await begin_tls();
+  while (is_begun && stream_.is_open()) {
     Incoming incoming(server_.budget);
     const ReadOutcome outcome = co_await read_request(incoming);
     if (outcome != ReadOutcome::done) break;
@@ -135,21 +137,32 @@ asio::awaitable<void> Connection::run() {
     if (!framing_.keep_alive || server_.stopping) break;
   }
   disarm();
-  error_code ignored;
-  socket_.shutdown(Socket::shutdown_both, ignored);
-  socket_.close(ignored);
+  stream_.close();
+}
+
+// A handshake has the time that a head has, and may be closed for a new connection as one that
+// waits for a request.
+asio::awaitable<bool> Connection::begin_tls() {
+  const std::shared_ptr<const TlsContext> context = server_.options.tls;
+  if (!context) co_return true;
+  arm(server_.options.header_timeout);
+  std::string refusal = response_bytes(plain_http(), {.keep_alive = false});
+  const bool is_begun =
+      co_await stream_.begin_tls(*context, server_.handshakes, std::move(refusal));
+  disarm();
+  co_return is_begun;
 }
 
 asio::awaitable<bool> Connection::read_some() {
   if (buffer_.size() == 0) {
     buffer_.shrink_to_fit();
     buffered_.resize(0);
-    const auto [error] = co_await socket_.async_wait(Socket::wait_read, kAsTuple);
-    if (error) co_return false;
+    const bool is_ready = co_await stream_.wait_readable();
+    if (!is_ready) co_return false;
   }
   const auto room = buffer_.prepare(read_bytes_);
-  const auto [error, n] = co_await socket_.async_read_some(room, kAsTuple);
-  if (error) co_return false;
+  const size_t n = co_await stream_.read_some(room);
+  if (n == 0) co_return false;
   buffer_.commit(n);
   read_bytes_ = std::min(2 * read_bytes_, kReadBytes);
   co_return true;
@@ -392,8 +405,7 @@ asio::awaitable<Connection::ReadOutcome> Connection::refuse(HttpResponse respons
   const bool written = co_await write_all(std::move(bytes));
   report(response.status, !written);
   if (!written) co_return ReadOutcome::closed;
-  error_code ignored;
-  socket_.shutdown(Socket::shutdown_send, ignored);
+  stream_.end_writing();
   arm(kLingerTimeout);
   for (size_t total = 0; total < kMaxLingerBytes;) {
     buffer_.clear();
@@ -450,7 +462,7 @@ asio::awaitable<void> Connection::watch_client() {
     const bool more = co_await read_some();
     if (!more) co_return;
   }
-  co_await socket_.async_wait(Socket::wait_error, kAsTuple);
+  co_await stream_.wait_broken();
 }
 
 // Writes what the exchange queues, until the answer ends.
@@ -480,10 +492,9 @@ asio::awaitable<bool> Connection::write_all(std::string bytes) {
   for (size_t at = 0; at < bytes.size();) {
     arm(server_.options.write_timeout);
     if (at > 0) co_await server_.bulk.next();
-    const size_t n_most = std::min(bytes.size() - at, kShortBytes);
-    const auto [error, n] =
-        co_await socket_.async_write_some(asio::buffer(bytes.data() + at, n_most), kAsTuple);
-    if (error) co_return false;
+    const std::string_view piece = std::string_view(bytes).substr(at, kShortBytes);
+    const size_t n = co_await stream_.write_some(piece);
+    if (n == 0) co_return false;
     at += n;
   }
   disarm();

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -20,6 +19,7 @@
 #include "net/http/access.h"
 #include "net/http/budget.h"
 #include "net/http/bulk_turns.h"
+#include "net/http/byte_stream.h"
 #include "net/http/exchange.h"
 #include "net/http/memory_return.h"
 #include "net/http/received_body.h"
@@ -41,6 +41,7 @@ struct ServerState {
         ids(draw_entropy()),
         budget(options.budget),
         workers(options.n_workers),
+        handshakes(options.tls ? 1 : 0),
         memory(io, workers),
         bulk(io) {}
 
@@ -57,13 +58,14 @@ struct ServerState {
   // Last, because handlers that still wait in these refer to the members above.
   boost::asio::io_context io{1};
   Workers workers;
+  Workers handshakes;
   MemoryReturn memory;
   BulkTurns bulk;
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  using Socket = boost::asio::generic::stream_protocol::socket;
+  using Socket = ByteStream::Socket;
   using Clock = std::chrono::steady_clock;
 
   Connection(Socket socket, ServerState& server);
@@ -88,6 +90,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     BudgetShare body;
   };
 
+  // With TLS: False: the client and the server could not agree.
+  boost::asio::awaitable<bool> begin_tls();
   // Reading: the head is checked completely before a byte of the body is read or counted.
   boost::asio::awaitable<ReadOutcome> read_request(Incoming& incoming);
   // Waits for the first byte of a request, up to idle_timeout.
@@ -136,7 +140,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void arm(Clock::duration limit, Late late = Late::close);
   void disarm();
 
-  Socket socket_;
+  ByteStream stream_;
   ServerState& server_;
   boost::asio::steady_timer watchdog_;
   boost::beast::flat_buffer buffer_;

@@ -68,6 +68,7 @@ bool SocketServer::make_place() {
 void SocketServer::admit(Connection::Socket socket) {
   error_code ignored;
   if (!make_place()) {
+    if (state_.options.tls) return;  // an answer would need a handshake
     const std::string bytes = response_bytes(
         error_response({503, "server_error", "too many connections", "", "overloaded"}),
         {.keep_alive = false});
@@ -121,12 +122,13 @@ void SocketServer::begin_stop() {
   if (state_.connections.empty()) drain_.cancel();
 }
 
-// Requests that have begun keep their keys.
 void SocketServer::wait_for_reload() {
   reload_signals_.async_wait([this](const error_code& error, int) {
     if (error || state_.stopping) return;
     ServerOptions& options = state_.options;
-    if (std::optional<ApiKeys> keys = options.reload_keys()) options.api_keys = std::move(*keys);
+    Reloaded reloaded = options.reload();
+    if (reloaded.api_keys) options.api_keys = std::move(*reloaded.api_keys);
+    if (options.tls && reloaded.tls) options.tls = std::move(reloaded.tls);
     wait_for_reload();
   });
 }
@@ -146,7 +148,7 @@ bool SocketServer::run() {
     signals_.async_wait([this](const error_code& error, int) {
       if (!error) begin_stop();
     });
-    if (state_.options.reload_keys) {
+    if (state_.options.reload) {
       reload_signals_.add(SIGHUP);
       wait_for_reload();
     }
