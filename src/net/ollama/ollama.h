@@ -22,6 +22,9 @@ std::span<const FieldRow> ollama_options();
 ApiResult<Json> chat_of_ollama(const Json& body, int64_t n_ctx);
 ApiResult<Json> chat_of_generate(const Json& body, int64_t n_ctx);
 ApiResult<Json> raw_of_generate(const Json& body, int64_t n_ctx);
+// The `options` of a request for vectors. Requires: a checked body. Fails: 400 for an unknown one,
+// and for a num_ctx above n_ctx.
+ApiResult<void> check_vector_options(const Json& body, int64_t n_ctx);
 
 // Which of the two routes an answer is for.
 enum class OllamaRoute { chat, generate };

@@ -13,6 +13,8 @@ namespace {
 constexpr FieldRow kModel{
     "model", kHonoured, "the served model's name, also with \":latest\"; absent: the served model"};
 constexpr FieldRow kOptions{"options", kHonoured, "an object; its members are below"};
+constexpr FieldRow kVectorOptions{"options", kHonoured,
+                                  "the same object; only num_ctx says something of vectors"};
 constexpr FieldRow kKeepAlive{"keep_alive", kHonoured,
                               "how long the model stays loaded after its last request, in seconds "
                               "or as \"5m\"; negative: for "
@@ -60,11 +62,11 @@ constexpr std::array kOllamaEmbedFields{
     FieldRow{"input", kHonoured, "required: a text, or a list of up to 2048"},
     FieldRow{"truncate", kHonoured, "true, the default: longer texts lose their end"},
     FieldRow{"dimensions", kHonoured, "this many numbers of each vector, the first ones", "[0]"},
-    kOptions,
+    kVectorOptions,
     kKeepAlive,
 };
 constexpr std::array kOldEmbedFields{kModel, FieldRow{"prompt", kHonoured, "required: a text"},
-                                     kOptions, kKeepAlive};
+                                     kVectorOptions, kKeepAlive};
 constexpr std::array kShowFields{kModel, FieldRow{"name", kHonoured, "another name of model"},
                                  FieldRow{"verbose", kUnsupported, "", "[false]"}};
 
@@ -93,7 +95,7 @@ constexpr std::array kOptionRows{
     FieldRow{"mirostat", kHonoured, ""},
     FieldRow{"mirostat_tau", kHonoured, ""},
     FieldRow{"mirostat_eta", kHonoured, ""},
-    FieldRow{"tfs_z", kHonoured, ""},
+    FieldRow{"tfs_z", kUnsupported, "", "[1]"},
     FieldRow{"penalize_newline", kUnsupported, "", "[true]"},
     FieldRow{"num_keep", kNoEffect, "the context is never cut"},
     FieldRow{"num_batch", kNoEffect, "the server's own"},
@@ -252,6 +254,11 @@ ApiResult<Json> chat_of_ollama(const Json& body, int64_t n_ctx) {
   if (const Json* tools = find_field(body, "tools")) chat["tools"] = *tools;
   TRY(read_common(body, n_ctx, chat));
   return chat;
+}
+
+ApiResult<void> check_vector_options(const Json& body, int64_t n_ctx) {
+  Json unused = Json::object();
+  return read_options(body, n_ctx, unused);
 }
 
 // A prompt is the message of a user.

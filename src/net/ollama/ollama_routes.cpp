@@ -112,6 +112,7 @@ Json numbers_json(const Embedding& vector) {
 ApiResult<void> answer_vectors(const ApiCall& call, const Json& texts,
                                std::function<Json(const VectorResult&)> write,
                                const std::shared_ptr<Reply>& reply) {
+  TRY(check_vector_options(call.body, call.service.engine->n_ctx()));
   VectorRequest request = TRY(read_vector_request(call, texts));
   compute_vectors(call.service, std::move(request), reply,
                   [reply, write = std::move(write)](const VectorResult& result) {
