@@ -1,6 +1,9 @@
 // For tests: a server with one model, which is always loaded.
 #pragma once
 
+#include <mutex>
+#include <utility>
+
 #include "net/models/served_models.h"
 
 namespace ruv {
@@ -27,10 +30,20 @@ class OneModel final : public ServedModels {
     if (const auto found = loaded(name); !found) return done(tl::unexpected(found.error()));
     done({});
   }
-  void keep(const std::string&, KeepSeconds) override {}
+  void keep(const std::string&, KeepSeconds seconds) override {
+    const std::lock_guard lock(mutex_);
+    kept_ = seconds;
+  }
+  // What `keep` was called with since the last call; none: it was not, or with none.
+  KeepSeconds take_kept() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(kept_, std::nullopt);
+  }
 
  private:
   const OpenAiService& service_;
+  std::mutex mutex_;
+  KeepSeconds kept_;  // guarded by mutex_
 };
 
 }  // namespace ruv

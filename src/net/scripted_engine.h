@@ -44,7 +44,7 @@ class ByteText final : public ModelText {
     whole += text;
     if (prompt.max_tokens > 2) whole.resize(std::min<size_t>(whole.size(), prompt.max_tokens - 2));
     if (prompt.add_special) whole = "<" + whole + ">";
-    return encode(whole, {.parse_special = false})->ids();
+    return encode(whole, {.add_special = false, .parse_special = false})->ids();
   }
   Status can_rank() const override { return rank_status_; }
   void refuse_ranking() { rank_status_ = Status(Code::unsupported, "no classifier here"); }
@@ -82,6 +82,11 @@ class ByteText final : public ModelText {
   }
   Result<TokenizedText> encode(std::string_view text, const EncodeOptions& options) const override {
     TokenizedText out;
+    if (has_bos_ && options.add_special) {
+      ++out.n_tokens;
+      if (!options.count_only) out.log.ids.push(kBos);
+      if (options.with_spans) out.log.spans.push({0, 0});
+    }
     for (uint32_t at = 0; at < text.size();) {
       uint32_t size = 1;
       uint64_t id = static_cast<unsigned char>(text[at]);
@@ -97,8 +102,8 @@ class ByteText final : public ModelText {
     }
     return out;
   }
-  // "<role>content{members}\n" of each message, which may have no content; "REFUSE" is refused as
-  // templates do.
+  // "<role>content{members}\n" of each message, which may have no content, and "." where no answer
+  // begins; "REFUSE" is refused as templates do.
   Result<std::string> chat_text(const Conversation& conversation) const override {
     std::string text;
     for (const Message& message : conversation.messages) {
@@ -112,6 +117,7 @@ class ByteText final : public ModelText {
       if (value.json() != nullptr) text += "{" + value.to_string() + "}";
     }
     if (conversation.end == PromptEnd::open_message) text.pop_back();
+    if (conversation.end == PromptEnd::closed) text += '.';
     return text;
   }
   // Everything but the last five bytes is fixed where the answer continues a message.
@@ -141,6 +147,8 @@ class ByteText final : public ModelText {
     marks_.resize(1);
     marks_.insert(marks_.end(), marks.begin(), marks.end());
   }
+  // Texts that are not of a chat begin with a token of their own.
+  void set_bos(bool has_bos) { has_bos_ = has_bos; }
   // The model calls tools in this dialect.
   void set_format(AnswerFormat format, std::string tail) {
     format_ = std::move(format);
@@ -148,6 +156,8 @@ class ByteText final : public ModelText {
   }
 
  private:
+  static constexpr uint64_t kBos = 299;
+  bool has_bos_ = false;
   std::vector<std::string> marks_ = {"<end>"};
   AnswerFormat format_;
   std::string tail_;  // what prompts end with, as the template wrote it

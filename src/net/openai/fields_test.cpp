@@ -269,6 +269,70 @@ void settle_page(const std::string& path, const std::string& page, const std::st
   EXPECT_EQ(page == fresh, true) << path << " is stale: run net_tests with RUV_UPDATE=1";
 }
 
+// The path of the first route that has a table of fields.
+std::string path_of_table(std::string_view table) {
+  const OpenAiService none;
+  OneModel models(none);
+  for (const Route& route : api_routes(models)) {
+    if (route.body_table == table) return route.path;
+  }
+  return {};
+}
+
+// What a table says of a field; empty: nothing.
+std::string field_cell(const BodyTable& table, const std::string& name) {
+  for (const FieldRow& row : table.rows) {
+    if (row.name != name) continue;
+    constexpr const char* kWords[] = {"yes", "no effect", "refused"};
+    return kWords[static_cast<size_t>(row.use)];
+  }
+  return table.has_options && is_plain_option(name) ? "yes" : "";
+}
+
+// A column for each table, a row for each field that one of them has.
+std::string matrix_lines(std::span<const BodyTable* const> tables) {
+  std::set<std::string> names;
+  std::string head = "| field |", rule = "|---|", text;
+  for (const BodyTable* table : tables) {
+    head += fmt::format(" `{}` |", path_of_table(table->name));
+    rule += "---|";
+    for (const FieldRow& row : table->rows) names.insert(row.name);
+    if (!table->has_options) continue;
+    for (const OptionRow& row : generate_options()) {
+      if (is_plain_option(row.name)) names.insert(row.name);
+    }
+  }
+  for (const std::string& name : names) {
+    text += fmt::format("| `{}` |", name);
+    for (const BodyTable* table : tables) text += fmt::format(" {} |", field_cell(*table, name));
+    text += "\n";
+  }
+  return head + "\n" + rule + "\n" + text;
+}
+
+TEST(FieldsPage, HoldsTheMatrix) {
+  const std::string path = RUV_SOURCE_DIR "/docs/fields.md";
+  const Result<std::string> page = read_text_file(path);
+  ASSERT_TRUE(page);
+  const BodyTable inside{"ollama_chat", ollama_options(), 1};
+  const std::vector<const BodyTable*> options = {&inside};
+  const std::vector<const BodyTable*> answers = {
+      &chat_fields(),        &completion_fields(),      &responses_fields(), &messages_fields(),
+      &ollama_chat_fields(), &ollama_generate_fields(), &infill_fields()};
+  const std::vector<const BodyTable*> vectors = {&embedding_fields(), &ollama_embed_fields(),
+                                                 &ollama_old_embed_fields(), &rerank_fields(),
+                                                 &score_fields()};
+  const std::vector<const BodyTable*> others = {
+      &tokenize_fields(), &detokenize_fields(), &template_fields(),   &count_tokens_fields(),
+      &session_fields(),  &model_fields(),      &ollama_show_fields()};
+  EXPECT_EQ(answers.size() + vectors.size() + others.size(), body_tables().size());
+  std::string fresh = with_section(*page, "answers", matrix_lines(answers));
+  fresh = with_section(fresh, "vectors", matrix_lines(vectors));
+  fresh = with_section(fresh, "others", matrix_lines(others));
+  fresh = with_section(fresh, "options", matrix_lines(options));
+  settle_page(path, *page, fresh);
+}
+
 TEST(OtherApisPage, HoldsTheTables) {
   const std::string path = RUV_SOURCE_DIR "/docs/other-apis.md";
   const Result<std::string> page = read_text_file(path);

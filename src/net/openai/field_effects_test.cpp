@@ -1,0 +1,250 @@
+// What the tables of fields say is so, for each field of each route: with another value of a field
+// that is honoured the answer differs, or what the engine was asked; a value that has no effect, or
+// asks for nothing, changes neither; all else is refused by name. tests/cases/fields.json has the
+// values, and the status where it is not 200: a form of the answer is refused by the scripted
+// engine, which holds none. A field without a value, and a route that does not answer, fails.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "net/body_tables.h"
+#include "net/ollama/ollama.h"
+#include "net/openai/sessions.h"
+#include "net/openai/test_case_server.h"
+#include "ruv/options.h"
+
+namespace ruv {
+namespace {
+
+// Where fields stand in a body: in the object at the end of these steps.
+struct FieldPlace {
+  std::string name;  // in the file of values
+  std::string table;
+  std::span<const FieldRow> rows;
+  bool has_options = false;
+  std::string where = {};  // before a field's name in errors
+  Json steps = Json::array();
+};
+
+std::vector<FieldPlace> field_places() {
+  std::vector<FieldPlace> places;
+  for (const BodyTable* table : body_tables()) {
+    places.push_back({table->name, table->name, table->rows, table->has_options});
+  }
+  places.push_back({.name = "ollama_options",
+                    .table = "ollama_chat",
+                    .rows = ollama_options(),
+                    .where = "options.",
+                    .steps = {"options"}});
+  places.push_back({.name = "message",
+                    .table = "chat",
+                    .rows = message_fields(),
+                    .where = "messages[0].",
+                    .steps = {"messages", 0}});
+  return places;
+}
+
+// An option's value that is not the usual one.
+Json other_value(const OptionRow& row) {
+  const OptionValue usual = row.get({});
+  if (row.kind == OptionRow::Kind::flag) return !std::get<bool>(usual);
+  if (row.kind == OptionRow::Kind::texts) return "x";
+  if (row.kind == OptionRow::Kind::integer) {
+    const int64_t whole = std::get<int64_t>(usual);
+    return whole < row.most ? whole + 1 : whole - 1;
+  }
+  const double middle = std::min(row.min + 1, (row.min + row.max) / 2);
+  return middle == std::get<double>(usual) ? row.max : middle;
+}
+
+class FieldEffects : public testing::Test {
+ protected:
+  using RouteName = std::pair<std::string, std::string>;  // method and path
+
+  FieldEffects() {
+    std::string name = (std::filesystem::temp_directory_path() / "ruv-fields-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    store_ = *SessionStore::open({.folder = folder_ + "/sessions"});
+    keeper_ = std::make_unique<SessionKeeper>(*store_);
+    server_ = std::make_unique<CaseServer>(keeper_.get());
+    const std::string path = RUV_SOURCE_DIR "/tests/cases/fields.json";
+    values_ = *parse_json(*read_text_file(path), path);
+    ask({"PUT", "/v1/sessions/kept"}, {{"messages", {{{"role", "user"}, {"content", "Before"}}}}});
+  }
+  ~FieldEffects() override {
+    server_.reset();
+    keeper_.reset();
+    store_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  // The routes with that table of fields, as "POST /path".
+  static std::vector<RouteName> routes_of(const std::string& table) {
+    const OpenAiService none;
+    OneModel models(none);
+    std::vector<RouteName> found;
+    for (const Route& route : api_routes(models)) {
+      const size_t brace = route.path.find('{');
+      if (route.body_table != table) continue;
+      found.emplace_back(route.method, brace == std::string::npos
+                                           ? route.path
+                                           : route.path.substr(0, brace) + "a");
+    }
+    return found;
+  }
+
+  // What is to be sent for a field: {"value", "status"?, "beside"?, "without"?, "format"?}.
+  Json sent_for(const FieldPlace& place, const std::string& field) const {
+    const Json& own = values_.at("tables").at(place.name).at("fields");
+    if (own.contains(field)) return own.at(field);
+    if (values_.at("shared").contains(field)) return values_.at("shared").at(field);
+    if (const OptionRow* row = find_generate_option(field); row != nullptr && place.has_options)
+      return {{"value", other_value(*row)}};
+    return nullptr;
+  }
+
+  Json body_for(const FieldPlace& place, const Json& sent) const {
+    Json body = values_.at("tables").at(place.name).at("body");
+    if (sent.contains("beside")) body.update(sent.at("beside"));
+    for (const Json& name : sent.value("without", Json::array())) body.erase(name.text());
+    return body;
+  }
+
+  static Json with(Json body, const FieldPlace& place, const std::string& field, Json value) {
+    Json* at = &body;
+    for (const Json& step : place.steps) {
+      if (!step.is_string()) {
+        at = &(*at)[step.get<size_t>()];
+        continue;
+      }
+      if (!at->contains(step.text())) (*at)[step.text()] = Json::object();
+      at = &(*at)[step.text()];
+    }
+    (*at)[field] = std::move(value);
+    return body;
+  }
+
+  Json ask(const RouteName& route, const Json& body) {
+    return server_->answer(
+        {{"request", {{"method", route.first}, {"path", route.second}, {"body", body}}},
+         {"format", values_.at("format")},
+         {"bos", true},
+         {"marks", values_.at("marks")},
+         {"scripts", values_.at("scripts")}});
+  }
+
+  using Visit = std::function<void(const FieldPlace&, const RouteName&, const FieldRow&)>;
+  // Calls `visit` for each row of that use, on each route that has it.
+  void each(FieldUse use, const Visit& visit) const {
+    for (const FieldPlace& place : field_places()) {
+      const auto routes = routes_of(place.table);
+      EXPECT_FALSE(routes.empty()) << place.table;
+      for (const FieldRow& row : place.rows) {
+        if (row.use != use) continue;
+        for (const RouteName& route : routes) visit(place, route, row);
+      }
+    }
+  }
+
+  // That a value of the field, sent as the file says, gives another answer.
+  void expect_effect(const FieldPlace& place, const RouteName& route, const std::string& field) {
+    const std::string what = fmt::format("{} {}: {}", route.first, route.second, field);
+    const Json sent = sent_for(place, field);
+    ASSERT_TRUE(sent.is_object()) << what << " has no value in tests/cases/fields.json";
+    const Json body = body_for(place, sent);
+    const Json before = ask(route, body);
+    const Json after = ask(route, with(body, place, field, sent.at("value")));
+    if (!sent.contains("without")) {
+      EXPECT_EQ(before.at("status"), 200) << what << " " << before.dump();
+    }
+    EXPECT_EQ(after.at("status"), sent.value("status", 200)) << what << " " << after.dump();
+    EXPECT_NE(before, after) << what;
+  }
+
+  std::string folder_;
+  std::unique_ptr<SessionStore> store_;
+  std::unique_ptr<SessionKeeper> keeper_;
+  std::unique_ptr<CaseServer> server_;
+  Json values_;
+};
+
+TEST_F(FieldEffects, OfHonouredFieldsAreSeen) {
+  each(FieldUse::honoured, [&](const auto& place, const auto& route, const FieldRow& row) {
+    expect_effect(place, route, row.name);
+  });
+}
+
+TEST_F(FieldEffects, OfOptionsAreSeen) {
+  for (const FieldPlace& place : field_places()) {
+    if (!place.has_options) continue;
+    for (const RouteName& route : routes_of(place.table)) {
+      for (const OptionRow& row : generate_options()) {
+        if (is_plain_option(row.name)) expect_effect(place, route, row.name);
+      }
+    }
+  }
+}
+
+TEST_F(FieldEffects, OfFieldsWithoutEffectAreNone) {
+  each(FieldUse::no_effect, [&](const auto& place, const auto& route, const FieldRow& row) {
+    const Json sent = sent_for(place, row.name);
+    ASSERT_TRUE(sent.is_object()) << row.name << " has no value in tests/cases/fields.json";
+    const Json body = body_for(place, sent);
+    Json before = ask(route, body);
+    Json after = ask(route, with(body, place, row.name, sent.at("value")));
+    EXPECT_EQ(before.at("status"), 200) << route.second << ": " << row.name << before.dump();
+    // The caller's notes come back.
+    if (sent.value("is_echoed", false)) {
+      EXPECT_EQ(after.at("body").at(row.name), sent.at("value"));
+      for (Json* answer : {&before, &after}) (*answer)["body"].erase(row.name);
+    }
+    EXPECT_EQ(before, after) << route.second << ": " << row.name;
+  });
+}
+
+// As if the field were not there.
+TEST_F(FieldEffects, OfNeutralValuesAreNone) {
+  for (const FieldUse use : {kHonoured, kNoEffect, kUnsupported}) {
+    each(use, [&](const auto& place, const auto& route, const FieldRow& row) {
+      Json values = *parse_json(row.neutral, row.name);
+      values.push_back(nullptr);
+      Json body = with(body_for(place, Json::object()), place, row.name, nullptr);
+      Json without = body;
+      if (place.steps.empty()) without.erase(row.name);
+      const Json before = ask(route, without);
+      for (const Json& value : values) {
+        const Json after = ask(route, with(body, place, row.name, value));
+        EXPECT_EQ(before, after) << route.second << ": " << row.name << " " << value.dump();
+      }
+    });
+  }
+}
+
+TEST_F(FieldEffects, OfUnsupportedFieldsAreRefusals) {
+  each(kUnsupported, [&](const auto& place, const auto& route, const FieldRow& row) {
+    const Json body = body_for(place, Json::object());
+    const Json after = ask(route, with(body, place, row.name, {{"something", 1}}));
+    EXPECT_EQ(after.at("status"), 400) << route.second << ": " << row.name;
+    EXPECT_NE(after.dump().find(fmt::format("'{}{}'", place.where, row.name)), std::string::npos)
+        << after.dump();
+  });
+}
+
+TEST_F(FieldEffects, OfUnknownFieldsAreRefusals) {
+  for (const FieldPlace& place : field_places()) {
+    for (const RouteName& route : routes_of(place.table)) {
+      for (const Json& value : {Json(1), Json(nullptr)}) {
+        const Json body = body_for(place, Json::object());
+        const Json after = ask(route, with(body, place, "no_such_field", value));
+        EXPECT_EQ(after.at("status"), 400) << route.second;
+        EXPECT_NE(after.dump().find(place.where + "no_such_field'"), std::string::npos)
+            << after.dump();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruv
