@@ -294,12 +294,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   return {};
 }
 
-}  // namespace
-
-int serve_command(int argc, char** argv) {
-  ServeCall call;
-  call.server.stop_on_signals = true;
-  CommandLine line("serve", "Serves models over HTTP, as the OpenAI API does.");
+void add_served_model_flags(CommandLine& line, ServeCall& call) {
   line.texts("--model,-m", call.models,
              "GGUF file or folder with safetensors, or NAME=PATH; repeat it for more: the first is "
              "loaded at once, the others when a request asks for them. The built-in model when "
@@ -312,6 +307,55 @@ int serve_command(int argc, char** argv) {
   line.integer("--keep-alive", call.keep_seconds, -1, int64_t{1} << 30,
                "Seconds without a request after which a model is unloaded; -1: it stays while "
                "there is room");
+}
+
+void add_log_flags(CommandLine& line, ServeCall& call) {
+  line.text("--log", call.log,
+            "A line for each request on stderr: text, json or off; without contents");
+  line.text("--log-file", call.log_file, "File to which such lines are appended, as JSON");
+  line.flag("--log-prompts", call.log_prompts,
+            "Prompts and answers are in the lines that are JSON, up to 64 KiB of each request's");
+}
+
+void add_engine_flags(CommandLine& line, EngineOptions& engine) {
+  line.integer("--cache-tokens", engine.kv.max_tokens, 0, int64_t{1} << 40,
+               "Tokens of context in memory, running and kept ones; 0: as many as fit a quarter of "
+               "the machine's memory, at most --ctx times --parallel");
+  line.integer("--tenant-tokens", engine.kv.max_tenant_tokens, 0, int64_t{1} << 40,
+               "Tokens of context in memory for one user's requests; 0: no quota");
+  line.integer(
+      "--tail-tokens", engine.kv.tail_tokens, 0, int64_t{1} << 40,
+      "Tokens of kept contexts of which everything stays, so that they are not computed "
+      "again: what layers with a sliding window keep, and with --kv int4 or int2 the newest "
+      "part in f16; 0: an eighth of --cache-tokens");
+  line.threads(engine.n_threads);
+  line.kv(engine.kv.type);
+  line.integer("--ctx,-c", engine.n_ctx, 0, int64_t{1} << 24,
+               "Longest prompt and answer in tokens; 0: what the model was trained for");
+  line.integer("--parallel", engine.max_sequences, 1, 1024,
+               "Answers that are generated at the same time; more wait");
+}
+
+// What is wrong with flags that do not go together; null: nothing.
+const char* wrong_together(const CommandLine& line, const ServeCall& call) {
+  if (line.given("--socket-file") && (line.given("--host") || line.given("--port")))
+    return "--socket-file takes no --host and no --port";
+  if (call.log_prompts && call.log != "json" && call.log_file.empty())
+    return "--log-prompts needs lines in JSON: --log json or --log-file FILE";
+  if (line.given("--tls-cert") != line.given("--tls-key"))
+    return "--tls-cert and --tls-key go together";
+  if (line.given("--socket-file") && line.given("--tls-cert"))
+    return "--socket-file takes no --tls-cert";
+  return nullptr;
+}
+
+}  // namespace
+
+int serve_command(int argc, char** argv) {
+  ServeCall call;
+  call.server.stop_on_signals = true;
+  CommandLine line("serve", "Serves models over HTTP, as the OpenAI API does.");
+  add_served_model_flags(line, call);
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
   line.sampling(call.sampling);
@@ -320,11 +364,7 @@ int serve_command(int argc, char** argv) {
   line.texts("--cors-origin", call.server.cors_origins,
              "A web page elsewhere that may use the server, as https://app.example; repeat it for "
              "more; *: any");
-  line.text("--log", call.log,
-            "A line for each request on stderr: text, json or off; without contents");
-  line.text("--log-file", call.log_file, "File to which such lines are appended, as JSON");
-  line.flag("--log-prompts", call.log_prompts,
-            "Prompts and answers are in the lines that are JSON, up to 64 KiB of each request's");
+  add_log_flags(line, call);
   line.flag("--lenient", call.lenient,
             "Drop fields of requests that are unknown or not supported, and name them in the "
             "header X-Ignored-Fields; else they are refused");
@@ -347,31 +387,9 @@ int serve_command(int argc, char** argv) {
       "A name by which the server may be called, as a proxy or a web page does; repeat it for "
       "more; *: any");
   add_cache_flags(line, call.cache);
-  line.integer("--cache-tokens", call.engine.kv.max_tokens, 0, int64_t{1} << 40,
-               "Tokens of context in memory, running and kept ones; 0: as many as fit a quarter of "
-               "the machine's memory, at most --ctx times --parallel");
-  line.integer("--tenant-tokens", call.engine.kv.max_tenant_tokens, 0, int64_t{1} << 40,
-               "Tokens of context in memory for one user's requests; 0: no quota");
-  line.integer(
-      "--tail-tokens", call.engine.kv.tail_tokens, 0, int64_t{1} << 40,
-      "Tokens of kept contexts of which everything stays, so that they are not computed "
-      "again: what layers with a sliding window keep, and with --kv int4 or int2 the newest "
-      "part in f16; 0: an eighth of --cache-tokens");
-  line.threads(call.engine.n_threads);
-  line.kv(call.engine.kv.type);
-  line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,
-               "Longest prompt and answer in tokens; 0: what the model was trained for");
-  line.integer("--parallel", call.engine.max_sequences, 1, 1024,
-               "Answers that are generated at the same time; more wait");
+  add_engine_flags(line, call.engine);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
-  if (line.given("--socket-file") && (line.given("--host") || line.given("--port")))
-    return line.wrong_call("--socket-file takes no --host and no --port");
-  if (call.log_prompts && call.log != "json" && call.log_file.empty())
-    return line.wrong_call("--log-prompts needs lines in JSON: --log json or --log-file FILE");
-  if (line.given("--tls-cert") != line.given("--tls-key"))
-    return line.wrong_call("--tls-cert and --tls-key go together");
-  if (line.given("--socket-file") && line.given("--tls-cert"))
-    return line.wrong_call("--socket-file takes no --tls-cert");
+  if (const char* const wrong = wrong_together(line, call)) return line.wrong_call(wrong);
   call.server.port = static_cast<uint16_t>(call.port);
   bound_kept_memory();
   const Status status = serve(line, call);
