@@ -4,7 +4,7 @@
 
 #include "device/adapter.h"
 
-namespace ruv {
+namespace ruv::batch_builder_test {
 namespace {
 
 using Rows = std::vector<int32_t>;
@@ -126,4 +126,4 @@ TEST(BatchBuilder, ClearLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::batch_builder_test

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "format/hf_config.h"
 
-namespace ruv {
+namespace ruv::hf_source_test {
 namespace {
 
 const MetaValue* value_of(const HfConfig& config, std::string_view key) {
@@ -83,4 +83,4 @@ TEST(HfSides, WhatTheyCannotHaveIsNamed) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::hf_source_test

@@ -6,7 +6,7 @@
 
 #include "model/file_rows.h"
 
-namespace ruv {
+namespace ruv::delta_heads_test {
 namespace {
 
 using Rows = std::vector<int64_t>;
@@ -72,4 +72,4 @@ TEST(DeltaHeads, DecaysOfChannelsAreMadeOfNarrowRows) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::delta_heads_test

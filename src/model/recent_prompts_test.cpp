@@ -6,7 +6,7 @@
 
 #include "text/test_vocabularies.h"
 
-namespace ruv {
+namespace ruv::recent_prompts_test {
 namespace {
 
 // A chat of `n` turns, as a template writes it.
@@ -114,4 +114,4 @@ TEST_F(RecentPromptsTest, ManyThreadsGetTheIdsOfAFullEncode) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::recent_prompts_test

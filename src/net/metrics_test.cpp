@@ -4,7 +4,7 @@
 
 #include "ruv/engine.h"
 
-namespace ruv {
+namespace ruv::metrics_test {
 namespace {
 
 RequestRecord generated(std::string tenant, int64_t n_tokens) {
@@ -102,4 +102,4 @@ TEST(Metrics, EscapeLabels) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::metrics_test

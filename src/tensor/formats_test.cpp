@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "tensor/format.h"
 
-namespace ruv {
+namespace ruv::formats_test {
 namespace {
 
 struct Golden {
@@ -338,4 +338,4 @@ TEST(Formats, CornersStayFiniteAndNear) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::formats_test

@@ -14,7 +14,7 @@
 #include "device/ops.h"
 #include "model/decoder.h"
 
-namespace ruv {
+namespace ruv::activations_test {
 namespace {
 
 // Forwards every operation and keeps a copy of what it wrote.
@@ -284,4 +284,4 @@ TEST(Activations, EveryStepOfGptNanoSort) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::activations_test

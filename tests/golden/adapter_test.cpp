@@ -13,7 +13,7 @@
 #include "kernels/kernels.h"
 #include "model/test_adapter.h"
 
-namespace ruv {
+namespace ruv::adapter_test {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -302,4 +302,4 @@ TEST(SameLogitsWithAdapter, OnEveryInstructionSet) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::adapter_test

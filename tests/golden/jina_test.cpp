@@ -12,7 +12,7 @@
 #include "ruv/logits.h"
 #include "test_golden_files.h"
 
-namespace ruv {
+namespace ruv::jina_test {
 namespace {
 
 using Rows = std::vector<std::vector<float>>;
@@ -162,4 +162,4 @@ TEST_F(Jina, DistancesCountAlikeOnBothSides) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::jina_test

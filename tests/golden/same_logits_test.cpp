@@ -18,7 +18,7 @@
 #include "ruv/logits.h"
 #include "ruv/model.h"
 
-namespace ruv {
+namespace ruv::same_logits_test {
 namespace {
 
 constexpr int64_t kEmbd = 256;
@@ -216,4 +216,4 @@ INSTANTIATE_TEST_SUITE_P(All, SameLogits, testing::ValuesIn(kCases), [](const au
 });
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::same_logits_test

@@ -326,9 +326,9 @@ TEST_P(CachedBytes, WhateverIsKeptAndLost) {
 
 constexpr const char* kNano = "models/ruvltra-nano-q8_0.gguf";
 constexpr CachedBytesCase kCachedBytesCases[] = {
-    {"nano_f16", kNano, KvType::f16, 25},
-    {"nano_int8", kNano, KvType::int8, 25},
-    {"nano_int4", kNano, KvType::int4, 25},
+    {"nano_f16", kNano, KvType::f16, 12},
+    {"nano_int8", kNano, KvType::int8, 12},
+    {"nano_int4", kNano, KvType::int4, 12},
     {"nano_int2", kNano, KvType::int2, 10},
     {"softcap_f16", "tests/golden/models/gemma2/model.gguf", KvType::f16, 120, true},
     {"window_int8", "tests/golden/models/gemma3/model.gguf", KvType::int8, 120, true},

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 
-namespace ruv {
+namespace ruv::call_grammar_test {
 namespace {
 
 AnswerFormat format_of(std::string_view dialect) {
@@ -189,4 +189,4 @@ TEST(CallGrammar, ExpensiveSchemasAreRefused) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::call_grammar_test

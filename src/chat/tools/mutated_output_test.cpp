@@ -13,7 +13,7 @@
 #include "chat/tools/tool_parser.h"
 #include "chat/tools/write_calls.h"
 
-namespace ruv {
+namespace ruv::mutated_output_test {
 namespace {
 
 constexpr std::string_view kWord = "zq7w";
@@ -159,4 +159,4 @@ TEST(MutatedOutput, LosesNothing) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::mutated_output_test

@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-namespace ruv {
+namespace ruv::languages_test {
 namespace {
 
 constexpr size_t kLongest = 4;
@@ -198,4 +198,4 @@ TEST(Languages, DeepExpressionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::languages_test

@@ -9,7 +9,7 @@
 #include "grammar/regex/pattern_language.h"
 #include "text/test_vocabularies.h"
 
-namespace ruv {
+namespace ruv::language_masks_test {
 namespace {
 
 // Pieces of one to four bytes of these texts, whole characters or not.
@@ -156,4 +156,4 @@ TEST(TokenTrie, HoldsEachTokenOnceAtItsBytes) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::language_masks_test

@@ -3,7 +3,7 @@
 
 #include "net/http/test_server.h"
 
-namespace ruv {
+namespace ruv::limits_test {
 namespace {
 
 const std::string kHead = "POST /hold HTTP/1.1\r\nHost: localhost\r\n";
@@ -352,4 +352,4 @@ TEST_F(ServerTest, ErrorsQuoteLittleOfTheRequest) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::limits_test

@@ -12,7 +12,7 @@
 #include "text/split/published_punctuation.h"
 #include "text/split/regex_scanner.h"
 
-namespace ruv {
+namespace ruv::schemes_test {
 namespace {
 
 struct SchemeGolden {
@@ -180,4 +180,4 @@ TEST(Schemes, PunctuationIsThatOfUnicode8) {
 }
 
 }  // namespace
-}  // namespace ruv
+}  // namespace ruv::schemes_test
