@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/test_share.h"
 #include "chat/tools/json_scan.h"
 
 namespace ruv {
@@ -207,7 +208,7 @@ std::string repeated(std::string_view unit, size_t n) {
 // 100,000 tokens of four bytes, beside a tenth of them.
 TEST(ToolParser, WorkIsLinearInTheLength) {
   constexpr size_t kToken = 4;
-  constexpr size_t kTokens = 100'000;
+  constexpr size_t kTokens = 100'000 / kTestShare;
   uint64_t most = 0;
   // Beginnings of marks, line breaks, long values, and calls that fail late.
   for (const std::string_view unit :

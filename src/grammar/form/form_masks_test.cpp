@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/test_share.h"
 #include "grammar/form/test_masks.h"
 #include "grammar/form/test_schemas.h"
-#include "grammar/form/test_share.h"
 #include "grammar/regex/pattern_language.h"
 #include "grammar/rules/gbnf.h"
 #include "grammar/rules/lark.h"

@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "base/rng.h"
+#include "base/test_share.h"
 #include "grammar/form/form.h"
-#include "grammar/form/test_share.h"
 #include "text/test_vocabularies.h"
 
 namespace ruv {

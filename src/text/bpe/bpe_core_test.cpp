@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/rng.h"
+#include "base/test_share.h"
 #include "base/utf8.h"
 
 namespace ruv::bpe_core_test {
@@ -145,7 +146,7 @@ const std::vector<std::string> kLetters[] = {
 
 TEST(BpeCore, RandomMergesInAnyOrder) {
   Rng rng(21);
-  for (int round = 0; round < 60; ++round) {
+  for (size_t round = 0; round < 60 / kTestShare; ++round) {
     const auto& letters = kLetters[rng.below(std::size(kLetters))];
     SmallBpe bpe = letters_of(letters, BpeSymbols::bytes);
     add_random_merges(bpe, rng, static_cast<int>(1 + rng.below(60)), 1 + rng.below(40));
@@ -161,7 +162,7 @@ TEST(BpeCore, RandomMergesInAnyOrder) {
 
 TEST(BpeCore, ResultsByTextInTheOrderOfIdsOrScores) {
   Rng rng(22);
-  for (int round = 0; round < 60; ++round) {
+  for (size_t round = 0; round < 60 / kTestShare; ++round) {
     const auto& letters = kLetters[rng.below(std::size(kLetters))];
     SmallBpe bpe = letters_of(letters, BpeSymbols::bytes);
     add_random_merges(bpe, rng, static_cast<int>(1 + rng.below(40)), 1 + rng.below(30));
@@ -175,7 +176,7 @@ TEST(BpeCore, ResultsByTextInTheOrderOfIdsOrScores) {
 TEST(BpeCore, CharactersUnknownOnesAndPartsOfTokens) {
   Rng rng(23);
   const std::vector<std::string> letters = {"a", "\u00E9", "\u65E5", "\U0001F9D1", " ", "\xFF"};
-  for (int round = 0; round < 80; ++round) {
+  for (size_t round = 0; round < 80 / kTestShare; ++round) {
     SmallBpe bpe = letters_of({"a", "\u00E9", "\u65E5", " "}, BpeSymbols::characters);
     add_random_merges(bpe, rng, static_cast<int>(1 + rng.below(40)), 1 + rng.below(40));
     if (round % 4 == 0) id_of(bpe, "a\U0001F9D1");
@@ -240,7 +241,7 @@ TEST(BpeCore, WholeWordsAreTakenOnRequest) {
 // A token is made exactly when merging its text gives it; odd orders may make more.
 TEST(MergeTrees, MadeTokensAreThoseThatMergingGives) {
   Rng rng(25);
-  for (int round = 0; round < 60; ++round) {
+  for (size_t round = 0; round < 60 / kTestShare; ++round) {
     SmallBpe bpe = letters_of({"a", "b", "c"}, BpeSymbols::bytes);
     add_random_merges(bpe, rng, 40, 20);
     const bool trained = round % 2 == 0;

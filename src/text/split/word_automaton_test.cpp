@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/test_share.h"
 #include "text/split/backtracking_test.h"
 #include "text/split/pre_tokenizer.h"
 
@@ -42,7 +43,7 @@ std::string shown(const std::vector<Word>& words) {
 TEST(WordAutomaton, AgreesWithBacktracking) {
   Rng rng(17);
   int n_run = 0;
-  for (int i = 0; i < 1500; ++i) {
+  for (size_t i = 0; i < 1500 / kTestShare; ++i) {
     const DrawnPattern pattern = DrawnPattern::draw(rng);
     const SplitStep step{.regex = pattern.text(),
                          .behavior = kBehaviors[rng.below(2) == 0 ? 0 : rng.below(5)],
@@ -64,12 +65,12 @@ TEST(WordAutomaton, AgreesWithBacktracking) {
           << static_cast<int>(step.behavior) << " invert " << step.invert;
     }
   }
-  EXPECT_GT(n_run, 900);
+  EXPECT_GT(n_run, 900 / static_cast<int>(kTestShare));
 }
 
 TEST(WordAutomaton, StepsRunInsideThePiecesBefore) {
   Rng rng(18);
-  for (int i = 0; i < 600; ++i) {
+  for (size_t i = 0; i < 600 / kTestShare; ++i) {
     std::vector<DrawnPattern> patterns;
     std::vector<SplitStep> steps;
     for (uint64_t n = 2 + rng.below(2); n > 0; --n) {
