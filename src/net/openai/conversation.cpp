@@ -59,7 +59,8 @@ ApiResult<void> check_members(const Json& message, const std::string& where) {
   if (message.at("role") == "tool" && find_field(message, "tool_call_id") == nullptr) {
     return missing_field(where + ".tool_call_id");
   }
-  if (find_field(message, "content") == nullptr && !has_calls(message)) {
+  const bool is_empty_answer = message.at("role") == "assistant" && message.contains("content");
+  if (find_field(message, "content") == nullptr && !has_calls(message) && !is_empty_answer) {
     return missing_field(where + ".content");
   }
   return {};
@@ -115,7 +116,13 @@ ApiResult<Conversation> read_chat(const Json& body, MessageCheck check) {
   }
   Conversation conversation = TRY(read_conversation(body));
   if (check == MessageCheck::roles) return conversation;
-  for (Message& message : conversation.messages) message.members = kept_members(message.members);
+  for (Message& message : conversation.messages) {
+    message.members = kept_members(message.members);
+    const Json* members = message.members.json();
+    const bool has_calls = members != nullptr && members->contains("tool_calls");
+    // Clients keep an answer without text as null, which templates would spell out.
+    if (message.parts.empty() && !has_calls) message.parts.emplace_back(TextContent{""});
+  }
   return conversation;
 }
 

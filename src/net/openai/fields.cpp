@@ -105,6 +105,7 @@ constexpr std::array kForeignFields{
     FieldRow{"t_max_predict_ms", kUnsupported, "see timeout_ms", "[-1, 0]"},
     FieldRow{"t_max_prompt_ms", kUnsupported, "see timeout_ms", "[-1, 0]"},
     FieldRow{"id_slot", kUnsupported, "", "[-1]"},
+    FieldRow{"context_shift", kUnsupported, "", "[false]"},
     FieldRow{"timings_per_token", kUnsupported, "", "[false]"},
     FieldRow{"return_progress", kUnsupported, "", "[false]"},
     FieldRow{"lora", kUnsupported, "", "[[]]"},
