@@ -44,6 +44,21 @@ constexpr Target kTargets[] = {
     {"POST", "/api/embed", ""},
     {"POST", "/api/show", ""},
     {"POST", "/infill", ""},
+    {"POST", "/v1/responses/x/cancel", ""},
+    {"GET", "/v1/responses/x", nullptr},
+    {"GET", "/v1/responses/x/input_items", nullptr},
+};
+
+// Work in the background ends before the server does.
+class LooseWork final : public Detached {
+ public:
+  void on_stop(std::function<void()>) override {}
+  void end(const RequestNotes&) override {}
+};
+
+class LooseHost final : public DetachHost {
+ public:
+  std::unique_ptr<Detached> detach() override { return std::make_unique<LooseWork>(); }
 };
 
 // What makes a body of the API: names of fields, words of values, brackets.
@@ -91,6 +106,8 @@ void run(const FuzzService& service, const Route& route, HttpRequest request) {
   ServerBudget budget(options.budget);
   {
     auto exchange = std::make_shared<Exchange>(io, options, budget, AnswerFraming{});
+    const auto host = std::make_shared<LooseHost>();
+    exchange->set_host(host);
     run_route(route, request, exchange);
     std::string bytes;
     // A session is written by a thread of its own.

@@ -3,8 +3,10 @@
 
 Usage: responses_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
+import contextlib
 import signal
 import tempfile
+import time
 import unittest
 
 from server import Server, need_package, run_tests
@@ -15,6 +17,28 @@ ABOUT = "Tell me about yourself."
 WEATHER = {"type": "function", "name": "get_weather", "description": "Weather of a city.",
            "parameters": {"type": "object", "properties": {"city": {"type": "string"}},
                           "required": ["city"], "additionalProperties": False}, "strict": True}
+
+
+def ended(client, response_id):
+    """The response once it has ended."""
+    while True:
+        response = client.responses.retrieve(response_id)
+        if response.status not in ("queued", "in_progress"):
+            return response
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def one_at_a_time(*arguments):
+    """A server that generates one answer at a time, and its client."""
+    with Server("--temperature", "0", "--parallel", "1", *arguments) as server:
+        with openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0) as client:
+            yield server, client
+
+
+# Each takes a while, so that the last of several waits.
+LONG = {"model": "nano", "input": ABOUT, "background": True, "max_output_tokens": 400,
+        "extra_body": {"ignore_eos": True}}
 
 
 class ResponsesTest(unittest.TestCase):
@@ -132,6 +156,80 @@ class ResponsesTest(unittest.TestCase):
                     with self.assertRaises(openai.NotFoundError):
                         client.responses.retrieve(deleted.id)
 
+    def test_in_the_background(self):
+        waited = self.create()
+        first = self.create(background=True)
+        self.assertIn(first.status, ("queued", "in_progress"))
+        response = ended(self.client, first.id)
+        self.assertEqual((response.id, response.status, response.background),
+                         (first.id, waited.status, True))
+        self.assertEqual((response.output_text, response.usage.output_tokens),
+                         (waited.output_text, waited.usage.output_tokens))
+        self.assertEqual(self.client.responses.cancel(first.id), response)
+        with self.assertRaisesRegex(openai.BadRequestError, "background"):
+            self.client.responses.cancel(waited.id)
+        items = self.client.responses.input_items.list(first.id).data
+        self.assertEqual(items[0].content[0].text, ABOUT)
+        second = self.create(previous_response_id=first.id, input="And?")
+        self.assertGreater(second.usage.input_tokens, response.usage.input_tokens)
+
+    def test_a_background_stream_is_read_again(self):
+        whole = self.create()
+        seen = []
+        with self.create(background=True, stream=True) as stream:
+            for event in stream:
+                seen.append(event)
+                if event.type == "response.output_text.delta":
+                    break
+        response_id = seen[0].response.id
+        rest = self.client.responses.retrieve(response_id, stream=True,
+                                              starting_after=seen[-1].sequence_number)
+        seen += list(rest)
+        self.assertEqual([event.sequence_number for event in seen], list(range(len(seen))))
+        self.assertEqual(seen[-1].response, ended(self.client, response_id))
+        self.assertEqual(seen[-1].response.output_text, whole.output_text)
+        again = list(self.client.responses.retrieve(response_id, stream=True))
+        self.assertEqual(again, seen)
+        with self.assertRaisesRegex(openai.BadRequestError, "starting_after"):
+            self.client.responses.retrieve(response_id, stream=True, starting_after=len(seen))
+        with self.assertRaisesRegex(openai.BadRequestError, "stream"):
+            self.client.responses.retrieve(whole.id, stream=True)
+
+    def test_background_responses_are_cancelled(self):
+        with one_at_a_time() as (server, client):
+            several = [client.responses.create(**LONG) for _ in range(10)]
+            last = client.responses.cancel(several[-1].id)
+            self.assertEqual((last.status, last.output_text), ("cancelled", ""))
+            self.assertEqual(client.responses.cancel(last.id), last)
+            self.assertEqual(client.responses.retrieve(last.id), last)
+            with self.assertRaisesRegex(openai.BadRequestError, "previous_response_id"):
+                client.responses.create(model="nano", input="x", previous_response_id=last.id)
+            client.responses.delete(several[-2].id)
+            with self.assertRaises(openai.NotFoundError):
+                client.responses.retrieve(several[-2].id)
+            for response in several[:-2]:
+                self.assertIn(client.responses.cancel(response.id).status,
+                              ("cancelled", "incomplete"))
+            while server.n_running() > 0:
+                time.sleep(0.02)
+
+    def test_background_responses_do_not_stay_in_progress(self):
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            with tempfile.TemporaryDirectory() as folder:
+                with one_at_a_time("--cache-dir", folder) as (server, client):
+                    several = [client.responses.create(**LONG) for _ in range(100)]
+                    first = ended(client, several[0].id)
+                    cancelled = client.responses.cancel(several[-1].id)
+                    server.stop(how)
+                with one_at_a_time("--cache-dir", folder) as (server, client):
+                    self.assertEqual(client.responses.retrieve(first.id), first)
+                    self.assertEqual(client.responses.retrieve(cancelled.id), cancelled)
+                    self.assertEqual(cancelled.status, "cancelled")
+                    rest = [client.responses.retrieve(one.id) for one in several[:-1]]
+                    self.assertLessEqual({one.status for one in rest}, {"incomplete", "failed"})
+                    self.assertEqual(rest[-1].error.code, "server_stopped")
+                    self.assertEqual(client.responses.cancel(rest[-1].id), rest[-1])
+
     def test_calls_and_results(self):
         first = self.create(input="What is the weather in Oslo?", tools=[WEATHER],
                             tool_choice={"type": "function", "name": "get_weather"})
@@ -141,7 +239,7 @@ class ResponsesTest(unittest.TestCase):
         self.assertIn(second.status, ("completed", "incomplete"))
 
     def test_refusals(self):
-        for fields, says in (({"background": True}, "background"),
+        for fields, says in (({"background": True, "store": False}, "background"),
                              ({"tools": [{"type": "web_search"}]}, "web_search"),
                              ({"truncation": "auto"}, "truncation"),
                              ({"input": [{"type": "item_reference", "id": "x"}]},

@@ -10,6 +10,7 @@
 
 #include "net/api_error.h"
 #include "net/http/request_head.h"
+#include "net/http/request_work.h"
 
 namespace ruv {
 namespace {
@@ -82,6 +83,20 @@ bool is_token_char(char c) {
 }
 
 }  // namespace
+
+void ServerState::report(RequestRecord& record, const std::optional<ApiKey>& key,
+                         std::chrono::steady_clock::time_point begun) {
+  const auto now = std::chrono::steady_clock::now();
+  const RequestNotes& used = record.notes;
+  if (key) limits.charge(*key, used.n_prompt_tokens + used.n_generated_tokens, now);
+  if (!options.on_request) return;
+  record.ms = std::chrono::duration<double, std::milli>(now - begun).count();
+  options.on_request(record);
+}
+
+void ServerState::note_left() {
+  if (stopping && connections.empty() && works.empty()) drain.cancel();
+}
 
 Connection::Connection(Socket socket, ServerState& server)
     : stream_(std::move(socket)),
@@ -265,17 +280,14 @@ void Connection::identify(const HttpRequest& request) {
       fmt::format("X-Request-Id: {}\r\n{}", record_.id, server_.access.cors_headers(request));
 }
 
-// A key pays for what its request used, however it ended.
 void Connection::report(int status, bool is_cut) {
-  const RequestNotes& used = record_.notes;
-  if (key_) {
-    server_.limits.charge(*key_, used.n_prompt_tokens + used.n_generated_tokens, Clock::now());
-  }
-  if (!server_.options.on_request) return;
   record_.status = status;
   record_.is_cut = is_cut;
-  record_.ms = std::chrono::duration<double, std::milli>(Clock::now() - begun_).count();
-  server_.options.on_request(record_);
+  server_.report(record_, key_, begun_);
+}
+
+std::unique_ptr<Detached> Connection::detach() {
+  return std::make_unique<RequestWork>(server_, record_, key_, begun_);
 }
 
 void Connection::choose(Incoming& incoming) {
@@ -420,6 +432,7 @@ asio::awaitable<Connection::ReadOutcome> Connection::refuse(HttpResponse respons
 asio::awaitable<void> Connection::answer(Incoming incoming) {
   using asio::experimental::awaitable_operators::operator||;
   exchange_ = std::make_shared<Exchange>(server_.io, server_.options, server_.budget, framing_);
+  exchange_->set_host(weak_from_this());
   const uint64_t n_body_bytes = incoming.body.bytes();
   if (incoming.route == nullptr) {
     exchange_->send(std::move(incoming.refusal));

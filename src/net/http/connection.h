@@ -20,6 +20,7 @@
 #include "net/http/budget.h"
 #include "net/http/bulk_turns.h"
 #include "net/http/byte_stream.h"
+#include "net/http/detached.h"
 #include "net/http/exchange.h"
 #include "net/http/memory_return.h"
 #include "net/http/received_body.h"
@@ -29,6 +30,7 @@
 namespace ruv {
 
 class Connection;
+class RequestWork;
 
 // The state shared by the server and its connections. Used on the network thread only, except for
 // the router and the budget.
@@ -43,7 +45,16 @@ struct ServerState {
         workers(options.n_workers),
         handshakes(options.tls ? 1 : 0),
         memory(io, workers),
-        bulk(io) {}
+        bulk(io),
+        drain(io) {}
+
+  // A request or its work is over: its key pays for what it used, however it ended, and the
+  // options' on_request gets its record.
+  void report(RequestRecord& record, const std::optional<ApiKey>& key,
+              std::chrono::steady_clock::time_point begun);
+  // A connection or a request's work has ended: ends the wait of a server that stops if it was the
+  // last one.
+  void note_left();
 
   ServerOptions options;
   Router router;
@@ -54,6 +65,7 @@ struct ServerState {
   std::set<Connection*> connections;
   // Those of them that wait for a request or its head, in the order in which they began to.
   std::list<Connection*> waiting;
+  std::set<RequestWork*> works;
   bool stopping = false;
   // Last, because handlers that still wait in these refer to the members above.
   boost::asio::io_context io{1};
@@ -61,15 +73,16 @@ struct ServerState {
   Workers handshakes;
   MemoryReturn memory;
   BulkTurns bulk;
+  boost::asio::steady_timer drain;  // runs while the server stops
 };
 
-class Connection : public std::enable_shared_from_this<Connection> {
+class Connection final : public DetachHost, public std::enable_shared_from_this<Connection> {
  public:
   using Socket = ByteStream::Socket;
   using Clock = std::chrono::steady_clock;
 
   Connection(Socket socket, ServerState& server);
-  ~Connection() { end_waiting(); }
+  ~Connection() override { end_waiting(); }
 
   // Serves until the client, a timeout or the server's stop ends it.
   boost::asio::awaitable<void> run();
@@ -77,6 +90,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void stop_when_idle();
   // Closes now; a running answer learns that its client is gone.
   void abort();
+  // For the request that is being answered.
+  std::unique_ptr<Detached> detach() override;
 
  private:
   using Parser = boost::beast::http::request_parser<ReceivedBody>;

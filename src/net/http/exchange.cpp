@@ -135,13 +135,15 @@ bool Exchange::write(std::string bytes) {
   if (n_waiting_bytes_ > options_.max_queued_bytes || n_waiting_ > options_.max_queued_writes) {
     return false;
   }
-  if (bytes.empty()) return true;  // an empty chunk would end the body
+  // An empty chunk would end the body.
+  if (bytes.empty() || framing_.head_only) return true;
   return queue(framing_.chunked ? fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes)
                                 : std::move(bytes));
 }
 
 void Exchange::write_last(std::string bytes) {
   CHECK(begun_ && !ended_);
+  if (framing_.head_only) return end();
   if (framing_.chunked) {
     bytes =
         bytes.empty() ? "0\r\n\r\n" : fmt::format("{:x}\r\n{}\r\n0\r\n\r\n", bytes.size(), bytes);
@@ -197,6 +199,12 @@ void Exchange::on_disconnect(std::function<void()> action) {
   if (ended_) return;
   if (disconnected_) return action();
   on_disconnect_ = std::move(action);
+}
+
+std::unique_ptr<Detached> Exchange::detach() {
+  CHECK(!ended_);
+  const auto host = host_.lock();
+  return host == nullptr || disconnected_ ? nullptr : host->detach();
 }
 
 // Moves the first block out; its size counts as in flight until mark_written.

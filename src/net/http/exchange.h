@@ -42,9 +42,12 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   void send_pieces(uint64_t n_held_bytes, std::function<std::string()> next) override;
   bool hold(uint64_t n_bytes) override;
   void on_disconnect(std::function<void()> action) override;
+  std::unique_ptr<Detached> detach() override;
 
   // For the connection, on the network thread.
 
+  // What begins detached work; there is none before.
+  void set_host(std::weak_ptr<DetachHost> host) { host_ = std::move(host); }
   // The next bytes to write, produced now if the answer comes in pieces; empty when there are none
   // yet.
   std::string take_queued();
@@ -93,6 +96,7 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   std::function<std::string()> next_piece_;
   uint64_t n_held_bytes_ = 0;  // by next_piece_ or the route
   std::function<void()> on_disconnect_;
+  std::weak_ptr<DetachHost> host_;
   std::stop_source stop_;
   int status_ = 0;
   bool begun_ = false;

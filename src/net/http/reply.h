@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "net/http/detached.h"
 #include "net/http/message.h"
 #include "net/http/request_record.h"
 
@@ -45,11 +46,15 @@ class Reply {
   // `action` runs once when the client disconnects before the answer has ended; at once if it
   // already has.
   virtual void on_disconnect(std::function<void()> action) = 0;
+  // Begins work that continues when this answer has ended. Null: its client is gone. Before the
+  // answer ends.
+  virtual std::unique_ptr<Detached> detach() = 0;
   // What is noted before the answer begins can be in its headers.
   RequestNotes& notes() { return notes_; }
   // Keeps what the answer is made with until the reply is destroyed. Once, and before the reply is
   // shared with other threads.
   void keep(std::shared_ptr<const void> used) { used_ = std::move(used); }
+  const std::shared_ptr<const void>& kept() const { return used_; }
 
  private:
   RequestNotes notes_;

@@ -12,6 +12,7 @@
 #include "net/api_error.h"
 #include "net/http/connection.h"
 #include "net/http/listener.h"
+#include "net/http/request_work.h"
 
 namespace ruv {
 namespace {
@@ -25,7 +26,6 @@ class SocketServer final : public HttpServer {
       : state_(std::move(options), std::move(routes)),
         listener_(state_.io),
         pause_(state_.io),
-        drain_(state_.io),
         signals_(state_.io),
         reload_signals_(state_.io) {}
 
@@ -46,12 +46,12 @@ class SocketServer final : public HttpServer {
   bool make_place();
   void admit(Connection::Socket socket);
   void begin_stop();
+  void end_all();
   void wait_for_reload();
 
   ServerState state_;
   Listener listener_;
   asio::steady_timer pause_;
-  asio::steady_timer drain_;
   asio::signal_set signals_;
   asio::signal_set reload_signals_;
 };
@@ -80,7 +80,7 @@ void SocketServer::admit(Connection::Socket socket) {
   auto connection = std::make_shared<Connection>(std::move(socket), state_);
   asio::co_spawn(state_.io, connection->run(), [this, connection](const std::exception_ptr&) {
     state_.connections.erase(connection.get());
-    if (state_.stopping && state_.connections.empty()) drain_.cancel();
+    state_.note_left();
   });
   state_.connections.insert(connection.get());
 }
@@ -100,6 +100,14 @@ asio::awaitable<void> SocketServer::accept_all() {
   }
 }
 
+// What has not ended does so now.
+void SocketServer::end_all() {
+  const auto works = state_.works;
+  for (RequestWork* work : works) work->stop();
+  const auto connections = state_.connections;
+  for (Connection* connection : connections) connection->abort();
+}
+
 // Stops accepting, closes idle connections, and sets the timer for the busy ones.
 void SocketServer::begin_stop() {
   if (state_.stopping) return;
@@ -113,13 +121,11 @@ void SocketServer::begin_stop() {
   reload_signals_.cancel(ignored);
   const auto connections = state_.connections;
   for (Connection* connection : connections) connection->stop_when_idle();
-  drain_.expires_after(state_.options.drain_timeout);
-  drain_.async_wait([this](const error_code& error) {
-    if (error) return;
-    const auto remaining = state_.connections;
-    for (Connection* connection : remaining) connection->abort();
+  state_.drain.expires_after(state_.options.drain_timeout);
+  state_.drain.async_wait([this](const error_code& error) {
+    if (!error) end_all();
   });
-  if (state_.connections.empty()) drain_.cancel();
+  state_.note_left();
 }
 
 void SocketServer::wait_for_reload() {

@@ -153,6 +153,7 @@ void AnswerJob::start() {
     self->turn_.reset();
     self->note_part();
     self->cancel_all();
+    self->writer_->give_up();
   });
   if (!stream_ || over_) return;
   for (size_t i = 0; i < works_.size(); ++i) {

@@ -91,6 +91,8 @@ class AnswerWriter {
   virtual std::string take_back_call() { return {}; }
   virtual std::string end(const AnswerUsage& usage) = 0;
   virtual std::string failure(const ApiError& error) = 0;
+  // The answer is given up where it is, as its reply counts as disconnected: none of these follows.
+  virtual void give_up() {}
   // Whether close() wants the choice's text as a whole, which then is kept.
   virtual bool keeps_text() const { return false; }
   virtual std::string_view stream_type() const { return "text/event-stream; charset=utf-8"; }

@@ -25,4 +25,11 @@ ApiResult<int64_t> query_integer(const QueryParameter& parameter, IntegerRange r
                   fmt::format("'{}' must be from {} to {}", parameter.name, range.min, range.max)));
 }
 
+ApiResult<bool> query_flag(const QueryParameter& parameter) {
+  if (parameter.value == "true") return true;
+  if (parameter.value == "false") return false;
+  return tl::unexpected(
+      bad_request(parameter.name, fmt::format("'{}' must be true or false", parameter.name)));
+}
+
 }  // namespace ruv

@@ -14,5 +14,7 @@ namespace ruv {
 ApiError unknown_parameter(std::string_view name, std::string_view known);
 // A whole number in decimal digits. Fails: 400 naming the parameter and the range.
 ApiResult<int64_t> query_integer(const QueryParameter& parameter, IntegerRange range);
+// "true" or "false". Fails: 400 naming the parameter.
+ApiResult<bool> query_flag(const QueryParameter& parameter);
 
 }  // namespace ruv

@@ -10,6 +10,7 @@
 #include "net/metrics.h"
 #include "net/ollama/ollama.h"
 #include "net/openai/routes.h"
+#include "net/responses/background.h"
 #include "net/responses/responses.h"
 
 namespace ruv {
@@ -38,6 +39,7 @@ ServerParts make_server_parts() {
           .unique_name = random_name,
           .metrics = std::make_shared<Metrics>(),
           .responses = std::make_shared<ResponseStore>(),
+          .background = std::make_shared<BackgroundResponses>(),
           .beside = std::make_shared<Workers>(1)};
 }
 

@@ -16,6 +16,7 @@
 
 namespace ruv {
 
+class BackgroundResponses;
 class Metrics;
 class ResponseStore;
 class SessionKeeper;
@@ -30,6 +31,8 @@ struct ServerParts {
   std::shared_ptr<Metrics> metrics = {};
   // Answers that later requests may continue.
   std::shared_ptr<ResponseStore> responses = {};
+  // Answers that are made without a client that waits.
+  std::shared_ptr<BackgroundResponses> background = {};
   SessionKeeper* sessions = nullptr;  // null: none are kept
   // Fields that are unknown or not supported are dropped and named, instead of refused.
   bool lenient = false;

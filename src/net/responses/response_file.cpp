@@ -38,6 +38,9 @@ Result<StoredResponse> load_response(const SessionStore& files, const SessionInf
   if (!info.user.empty() || !rest.empty() || !response.is_object() || !has_items ||
       !messages.is_array())
     return fail(Code::corrupt, "{}: not a response, its items and its conversation", source);
+  if (response["status"] == "queued" || response["status"] == "in_progress") {
+    lines[0] = interrupted_response(lines[0]);
+  }
   return StoredResponse{std::move(lines[0]), std::move(lines[1]), std::move(lines[2]),
                         info.created};
 }

@@ -6,10 +6,19 @@
 #include <new>
 #include <vector>
 
+#include "base/json.h"
 #include "net/openai/sessions.h"
 #include "net/responses/response_file.h"
 
 namespace ruv {
+
+std::string interrupted_response(std::string_view response) {
+  Json json = *parse_json(response, "kept response");
+  json["status"] = "failed";
+  json["error"] = {{"code", "server_stopped"},
+                   {"message", "the server ended before the response did"}};
+  return json.dump();
+}
 
 // With what the containers take.
 uint64_t ResponseStore::Entry::n_bytes() const {
@@ -52,24 +61,31 @@ bool ResponseStore::has_room(uint64_t n_bytes) const {
   return n_bytes_ + n_bytes <= max_bytes_ && entries_.size() < max_responses_;
 }
 
+void ResponseStore::remove(std::list<Entry>::iterator entry) {
+  n_bytes_ -= entry->n_bytes();
+  by_id_.erase(entry->id);
+  entries_.erase(entry);
+}
+
 // The file goes later, but before any file that is written after this call.
 void ResponseStore::drop(std::list<Entry>::iterator entry) {
-  n_bytes_ -= entry->n_bytes();
   if (files_ != nullptr) {
     files_->post([this, id = entry->id] {
       const Status status = erase_response(files_->store(), id);
       if (!status.ok() && status.code() != Code::not_found) note_(status.message());
     });
   }
-  by_id_.erase(entry->id);
-  entries_.erase(entry);
+  remove(entry);
 }
 
-// An answer of the same name is replaced.
+// An answer of the same name is replaced, and its file when this one is written.
 bool ResponseStore::add(Entry entry) {
-  if (const auto found = by_id_.find(entry.id); found != by_id_.end()) drop(found->second);
   const uint64_t n_added = entry.n_bytes();
-  if (n_added > max_bytes_) return false;
+  const bool fits = n_added <= max_bytes_;
+  if (const auto found = by_id_.find(entry.id); found != by_id_.end()) {
+    fits ? remove(found->second) : drop(found->second);
+  }
+  if (!fits) return false;
   while (!has_room(n_added)) drop(entries_.begin());
   entries_.push_back(std::move(entry));
   by_id_[entries_.back().id] = std::prev(entries_.end());
@@ -93,7 +109,8 @@ void ResponseStore::put(const std::string& id, StoredResponse response,
   kept();
 }
 
-// On the keeper's thread, which must survive running out of memory.
+// On the keeper's thread, which must survive running out of memory. A file that says what was
+// before is worse than none.
 void ResponseStore::write(const std::string& id) const {
   Status status;
   try {
@@ -104,6 +121,8 @@ void ResponseStore::write(const std::string& id) const {
     status = Status(Code::out_of_memory, "no memory left to write a response");
   }
   if (!status.ok()) {
+    const Status gone = erase_response(files_->store(), id);
+    if (!gone.ok() && gone.code() != Code::not_found) note_(gone.message());
     note_(fmt::format("{}; response '{}' is kept in memory only", status.message(), id));
   }
 }
@@ -125,9 +144,7 @@ void ResponseStore::erase(const std::string& id, std::function<void(Status)> era
     if (found == by_id_.end()) {
       status = Status(Code::not_found, fmt::format("no response '{}' is kept here", id));
     } else {
-      n_bytes_ -= found->second->n_bytes();
-      entries_.erase(found->second);
-      by_id_.erase(found);
+      remove(found->second);
       if (files_ != nullptr) {
         files_->post([this, id, erased = std::move(erased)] {
           const Status gone = erase_response(files_->store(), id);

@@ -21,9 +21,15 @@ class SessionKeeper;
 struct StoredResponse {
   std::string response;  // as clients get it
   std::string input;     // the request's items
-  std::string messages;  // the conversation up to and with the answer, as a chat request has it
-  int64_t created = 0;   // unix seconds
+  // The conversation up to and with the answer, as a chat request has it; "[]": nothing continues a
+  // response that did not come to its end.
+  std::string messages;
+  int64_t created = 0;         // unix seconds
+  bool is_unfinished = false;  // it was generated when this was written
 };
+
+// A response whose process ended before it did, as clients get it. Requires: an object in JSON.
+std::string interrupted_response(std::string_view response);
 
 class ResponseStore {
  public:
@@ -37,9 +43,9 @@ class ResponseStore {
   // any thread. Before any other call; the keeper must live until the last one.
   void keep_in(SessionKeeper& files, std::function<void(std::string_view)> note);
 
-  // Drops the oldest where there is no room; one that is larger than all room is not kept. `kept`
-  // is called when the answer is on disk or cannot be: from the keeper's thread, or from within
-  // where there is no folder.
+  // Replaces a response of the same id. Drops the oldest where there is no room; one that is larger
+  // than all room is not kept. `kept` is called when the answer is on disk or cannot be: from the
+  // keeper's thread, or from within where there is no folder.
   void put(
       const std::string& id, StoredResponse response, std::function<void()> kept = [] {});
   std::optional<StoredResponse> find(const std::string& id) const;
@@ -56,6 +62,8 @@ class ResponseStore {
   };
   void write(const std::string& id) const;
   // The functions in this group require the mutex.
+  void remove(std::list<Entry>::iterator entry);
+  // Its file goes, too.
   void drop(std::list<Entry>::iterator entry);
   bool add(Entry entry);
   bool has_room(uint64_t n_bytes) const;

@@ -8,6 +8,7 @@
 #include <future>
 #include <vector>
 
+#include "base/json.h"
 #include "net/openai/sessions.h"
 
 namespace ruv {
@@ -41,6 +42,18 @@ class KeptResponsesTest : public testing::Test {
     store_->put(id, {"{\"text\":\"" + text + "\"}", "[{}]", "[2]", created},
                 [&] { kept.set_value(); });
     kept.get_future().wait();
+  }
+  void start_response(const std::string& id, const std::string& status) {
+    std::promise<void> kept;
+    StoredResponse response{.response = "{\"status\":\"" + status + "\"}",
+                            .input = "[]",
+                            .messages = "[]",
+                            .is_unfinished = true};
+    store_->put(id, std::move(response), [&] { kept.set_value(); });
+    kept.get_future().wait();
+  }
+  std::string status_of(const std::string& id) const {
+    return parse_json(store_->find(id)->response, "kept")->value("status", "");
   }
   Code erase(const std::string& id) {
     std::promise<Code> code;
@@ -118,6 +131,30 @@ TEST_F(KeptResponsesTest, ADamagedFileLosesNothingElse) {
   ASSERT_EQ(notes_.size(), 1U);
   EXPECT_NE(notes_[0].find("resp_a"), std::string::npos) << notes_[0];
   EXPECT_EQ(n_files(), 2U);
+}
+
+TEST_F(KeptResponsesTest, OneThatDidNotEndBeforeItsProcessHasFailed) {
+  for (const char* status : {"queued", "in_progress"}) {
+    start_response("resp_a", status);
+    EXPECT_EQ(status_of("resp_a"), status);
+    stop();
+    start();
+    EXPECT_EQ(status_of("resp_a"), "failed");
+  }
+  start_response("resp_b", "queued");
+  put("resp_b", 2, "the end");
+  EXPECT_EQ(n_files(), 2U);
+  stop();
+  start();
+  EXPECT_EQ(store_->find("resp_b")->response, R"({"text":"the end"})");
+}
+
+TEST_F(KeptResponsesTest, AFileThatSaysWhatWasBeforeIsWorseThanNone) {
+  start_response("resp_a", "queued");
+  EXPECT_EQ(n_files(), 1U);
+  put("resp_a", 1, std::string(kMaxSessionTextBytes, 'x'));
+  EXPECT_TRUE(store_->find("resp_a"));
+  EXPECT_EQ(n_files(), 0U);
 }
 
 TEST_F(KeptResponsesTest, AFileThatIsNoResponseIsIgnored) {

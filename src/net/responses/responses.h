@@ -6,6 +6,7 @@
 #include "net/openai/answer_writer.h"
 #include "net/openai/fields.h"
 #include "net/openai/routes.h"
+#include "net/responses/background.h"
 #include "net/responses/response_store.h"
 
 namespace ruv {
@@ -25,13 +26,15 @@ Json input_items(const Json& body);
 struct ResponseFrame {
   Json body = {};  // the request's; members are repeated in the answer
   // JSON lists, written where that may take its time.
-  std::string input = {};                     // the request's items
-  std::string messages = {};                  // the conversation up to the answer
-  std::shared_ptr<ResponseStore> store = {};  // null: the answer is not kept
+  std::string input = {};                            // the request's items
+  std::string messages = {};                         // the conversation up to the answer
+  std::shared_ptr<ResponseStore> store = {};         // null: the answer is not kept
+  std::shared_ptr<BackgroundReply> background = {};  // null: its client waits for it
 };
 MakeWriter responses_writer(ResponseFrame frame);
 
-// POST /v1/responses; GET and DELETE /v1/responses/{id}, and GET /v1/responses/{id}/input_items.
+// POST /v1/responses; GET and DELETE /v1/responses/{id}, POST /v1/responses/{id}/cancel, and GET
+// /v1/responses/{id}/input_items.
 std::vector<Route> responses_routes(ServedModels& models);
 
 }  // namespace ruv

@@ -1,16 +1,11 @@
 // The routes under /v1/responses.
 #include "net/openai/chat_answer.h"
 #include "net/responses/items_page.h"
+#include "net/responses/kept_responses.h"
 #include "net/responses/responses.h"
 
 namespace ruv {
 namespace {
-
-ApiError no_response(std::string_view id, std::string param) {
-  return {404, "invalid_request_error",
-          fmt::format("no response '{}' is kept here", shortened(id, 100)), std::move(param),
-          "response_not_found"};
-}
 
 // The conversation that the request continues.
 ApiResult<Json> messages_before(const ApiCall& call) {
@@ -20,7 +15,12 @@ ApiResult<Json> messages_before(const ApiCall& call) {
   if (!id->is_string()) return wrong_type(kField, "a string", *id);
   const auto found = call.service.responses->find(id->get<std::string>());
   if (!found) return tl::unexpected(no_response(id->text(), kField));
-  return *parse_json(found->messages, "kept messages");
+  Json messages = *parse_json(found->messages, "kept messages");
+  if (!messages.empty()) return messages;
+  return tl::unexpected(
+      bad_request(kField, fmt::format("'{}': response '{}' cannot be continued: it has not ended, "
+                                      "or was cancelled or failed",
+                                      kField, shortened(id->text(), 100))));
 }
 
 // Puts the instructions before the conversation.
@@ -37,27 +37,37 @@ ApiResult<void> add_instructions(const Json& body, Json& chat) {
 // Instructions are for this answer alone and are not kept with the conversation.
 ApiResult<void> respond(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   ResponseFrame frame{.body = call.body};
+  frame.body.erase("input");
+  const bool in_background = TRY(read_flag(call.body, "background", false));
   Json chat = TRY(chat_of_responses(call.body, TRY(messages_before(call))));
   if (TRY(read_flag(call.body, "store", true))) {
     frame.store = call.service.responses;
     frame.input = input_items(call.body).dump();
     frame.messages = chat.at("messages").dump();
+  } else if (in_background) {
+    return tl::unexpected(
+        bad_request("background", "'background' needs 'store': the response is asked for later"));
   }
   TRY(add_instructions(call.body, chat));
   GenerateRequest request = TRY(read_chat_request(chat, call.service.usual));
-  return answer_conversation(call, std::move(request), responses_writer(std::move(frame)), reply);
+  if (!in_background) {
+    return answer_conversation(call, std::move(request), responses_writer(std::move(frame)), reply);
+  }
+  // The members are held as a tree and as a text.
+  const uint64_t n_bytes =
+      8 * frame.body.dump().size() + frame.input.size() + frame.messages.size();
+  const std::shared_ptr<BackgroundReply> background =
+      TRY(BackgroundReply::begin(call.service.background, reply, request.stream, n_bytes));
+  frame.background = background;
+  request.stream = true;
+  return answer_conversation(call, std::move(request), responses_writer(std::move(frame)),
+                             background);
 }
 
 ApiResult<void> answer_responses(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   const auto done = respond(call, reply);
   if (!done) return tl::unexpected(named_as_in_responses(done.error()));
   return {};
-}
-
-HttpResponse show(const ServerParts& server, const HttpRequest& http) {
-  const auto found = server.responses->find(http.path_tail);
-  if (!found) return error_response(no_response(http.path_tail, ""));
-  return {.body = found->response};
 }
 
 HttpResponse show_items(const ServerParts& server, const HttpRequest& http) {
@@ -68,30 +78,23 @@ HttpResponse show_items(const ServerParts& server, const HttpRequest& http) {
   return {.body = page->dump()};
 }
 
-// A client may ask for that at any time, and hears of it when the answer's file is gone.
-void forget(const ServerParts& server, const std::string& id, const std::shared_ptr<Reply>& reply) {
-  server.responses->erase(id, [id, reply](const Status& status) {
-    if (status.code() == Code::not_found)
-      return send_response(reply, error_response(no_response(id, "")));
-    if (!status.ok()) return send_response(reply, error_response(api_error(status)));
-    const Json json = {{"id", id}, {"object", "response"}, {"deleted", true}};
-    send_response(reply, {.body = json.dump()});
-  });
-}
-
 }  // namespace
 
 std::vector<Route> responses_routes(ServedModels& models) {
+  const auto kept_route = [&models](const char* method, const char* path, KeptAction action) {
+    return Route{method, path,
+                 [&models, action](HttpRequest& http, const std::shared_ptr<Reply>& reply) {
+                   const auto done = action(models.parts(), http, reply);
+                   if (!done) send_response(reply, error_response(done.error()));
+                 }};
+  };
   return {
       api_route(models, "POST", "/v1/responses", responses_fields(), answer_responses),
       simple_route("GET", "/v1/responses/{id}/input_items",
                    [&models](const HttpRequest& http) { return show_items(models.parts(), http); }),
-      simple_route("GET", "/v1/responses/{id}",
-                   [&models](const HttpRequest& http) { return show(models.parts(), http); }),
-      Route{"DELETE", "/v1/responses/{id}",
-            [&models](HttpRequest& http, const std::shared_ptr<Reply>& reply) {
-              forget(models.parts(), http.path_tail, reply);
-            }}};
+      kept_route("GET", "/v1/responses/{id}", show_response),
+      kept_route("DELETE", "/v1/responses/{id}", delete_response),
+      kept_route("POST", "/v1/responses/{id}/cancel", cancel_response)};
 }
 
 }  // namespace ruv

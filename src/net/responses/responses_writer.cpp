@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "net/responses/responses.h"
 
 namespace ruv {
@@ -46,37 +48,26 @@ class ResponsesWriter final : public AnswerWriter {
       : frame_owner_(std::move(frame)), frame_(*frame_owner_), head_(std::move(head)) {}
 
   std::string begin(size_t, std::string_view) override {
+    if (frame_.background != nullptr) return begin_waiting();
     std::string out = whole_event("response.created", "in_progress");
     return out += whole_event("response.in_progress", "in_progress");
   }
 
   std::string piece(const AnswerPiece& piece) override {
-    using Kind = ToolDelta::Kind;
-    if (piece.delta == nullptr) {
-      if (piece.text.empty()) return {};
-      std::string out = open_ == Item::message ? "" : open(Item::message);
-      text_ += piece.text;
-      return out += delta("response.output_text.delta", piece.text);
-    }
-    if (piece.delta->kind == Kind::reasoning) {
-      std::string out = open_ == Item::reasoning ? "" : open(Item::reasoning);
-      text_ += piece.text;
-      return out += delta("response.reasoning_text.delta", piece.text);
-    }
-    if (piece.delta->kind == Kind::call_begin) {
-      std::string out = close_item("completed");
-      call_ = {.name = std::string(piece.text), .id = std::string(piece.call_id), .arguments = ""};
-      return out += open(Item::call);
-    }
-    if (piece.delta->kind != Kind::arguments || open_ != Item::call) return {};
-    call_.arguments += piece.text;
-    return delta("response.function_call_arguments.delta", piece.text);
+    std::string out = begin_progress();  // before it, as events are numbered
+    return out += item_piece(piece);
   }
 
+  // As in an answer that is not streamed, there is a message or a call.
   std::string close(const FinishedChoice& choice) override {
     finish_ = choice.finish;
+    std::string out = begin_progress();
+    if (open_ == Item::none || open_ == Item::reasoning) {
+      const auto is_answer = [](const Json& item) { return item.at("type") != "reasoning"; };
+      if (std::ranges::none_of(output_, is_answer)) out += open(Item::message);
+    }
     // A call that is still open is whole: one that is not was taken back.
-    return close_item(open_ == Item::call ? "completed" : status());
+    return out += close_item(open_ == Item::call ? "completed" : status());
   }
 
   std::string end(const AnswerUsage& usage) override {
@@ -90,7 +81,34 @@ class ResponsesWriter final : public AnswerWriter {
 
   std::string failure(const ApiError& error) override {
     error_ = {{"code", error.code}, {"message", error.message}};
-    return whole_event("response.failed", "failed");
+    if (!has_begun_) return whole_event("response.failed", "failed");
+    std::string out = close_item("incomplete");
+    out += whole_event("response.failed", "failed");
+    keep(response("failed").dump(), {}, [] {});
+    return out;
+  }
+
+  // Streams have no event of their own for responses that were cancelled.
+  void give_up() override {
+    if (!has_begun_) return;
+    BackgroundReply& background = *frame_.background;
+    using GivenUp = BackgroundReply::GivenUp;
+    const char* const status = background.given_up() == GivenUp::cancelled ? "cancelled" : "failed";
+    if (background.given_up() == GivenUp::stopped) {
+      error_ = {{"code", "server_stopped"}, {"message", "the server stopped before the end"}};
+    } else if (background.given_up() == GivenUp::broken) {
+      error_ = {{"code", "internal_error"}, {"message", "the server could not continue"}};
+    }
+    std::string out = close_item("incomplete");
+    out += whole_event("response.failed", status);
+    // They are called later, when it has ended.
+    keep(response(status).dump(), {},
+         [reply = frame_.background, waiting = background.take_waiting()] {
+           reply->post([waiting] {
+             for (const auto& done : waiting) done();
+           });
+         });
+    background.finish(std::move(out));
   }
 
   std::string whole(std::span<const FinishedChoice> choices, const AnswerUsage& usage) override {
@@ -116,12 +134,7 @@ class ResponsesWriter final : public AnswerWriter {
     std::string messages = frame_.messages;
     messages.back() = messages.size() > 2 ? ',' : ' ';
     messages += answer_message().dump() + "]";
-    frame_.store->put(id(),
-                      {.response = std::move(text_),
-                       .input = frame_.input,
-                       .messages = std::move(messages),
-                       .created = head_.created},
-                      std::move(send));
+    keep(std::move(text_), std::move(messages), std::move(send));
   }
 
   std::string take_back_call() override { return close_item("incomplete"); }
@@ -130,6 +143,61 @@ class ResponsesWriter final : public AnswerWriter {
 
  private:
   enum class Item { none, message, reasoning, call };
+
+  // Keeps the response. `messages`: the conversation with it; empty: it cannot be continued.
+  void keep(std::string response, std::string messages, std::function<void()> kept,
+            bool is_unfinished = false) const {
+    if (messages.empty()) messages = "[]";
+    frame_.store->put(id(),
+                      {.response = std::move(response),
+                       .input = frame_.input,
+                       .messages = std::move(messages),
+                       .created = head_.created,
+                       .is_unfinished = is_unfinished},
+                      std::move(kept));
+  }
+
+  // The engine has the request. Its client hears of the response when that is kept as one that has
+  // not ended, as which it is found after a crash.
+  std::string begin_waiting() {
+    has_begun_ = is_queued_ = true;
+    const std::string queued = response("queued").dump();
+    frame_.background->show(id(), queued);
+    keep(
+        queued, {}, [background = frame_.background] { background->answer_client(); }, true);
+    std::string out = whole_event("response.created", "queued");
+    return out += whole_event("response.queued", "queued");
+  }
+
+  // The first tokens of a response that was queued are there.
+  std::string begin_progress() {
+    if (!std::exchange(is_queued_, false)) return {};
+    frame_.background->show(id(), response("in_progress").dump());
+    return whole_event("response.in_progress", "in_progress");
+  }
+
+  std::string item_piece(const AnswerPiece& piece) {
+    using Kind = ToolDelta::Kind;
+    if (piece.delta == nullptr) {
+      if (piece.text.empty()) return {};
+      std::string out = open_ == Item::message ? "" : open(Item::message);
+      text_ += piece.text;
+      return out += delta("response.output_text.delta", piece.text);
+    }
+    if (piece.delta->kind == Kind::reasoning) {
+      std::string out = open_ == Item::reasoning ? "" : open(Item::reasoning);
+      text_ += piece.text;
+      return out += delta("response.reasoning_text.delta", piece.text);
+    }
+    if (piece.delta->kind == Kind::call_begin) {
+      std::string out = close_item("completed");
+      call_ = {.name = std::string(piece.text), .id = std::string(piece.call_id), .arguments = ""};
+      return out += open(Item::call);
+    }
+    if (piece.delta->kind != Kind::arguments || open_ != Item::call) return {};
+    call_.arguments += piece.text;
+    return delta("response.function_call_arguments.delta", piece.text);
+  }
 
   std::string id() const { return "resp_" + head_.name; }
   // Ids of items follow from the answer's.
@@ -162,7 +230,7 @@ class ResponsesWriter final : public AnswerWriter {
                  {"parallel_tool_calls", asked("parallel_tool_calls", true)},
                  {"metadata", asked("metadata", Json::object())},
                  {"truncation", "disabled"},
-                 {"background", false}};
+                 {"background", frame_.background != nullptr}};
     if (status == "incomplete") json["incomplete_details"] = {{"reason", "max_output_tokens"}};
     for (const char* name : {"instructions", "previous_response_id", "max_output_tokens",
                              "temperature", "top_p", "reasoning", "user"}) {
@@ -273,6 +341,8 @@ class ResponsesWriter final : public AnswerWriter {
   ToolCall call_;
   std::string finish_;
   int64_t n_events_ = 0;
+  bool has_begun_ = false;  // in the background: clients may know of it
+  bool is_queued_ = false;
 };
 
 }  // namespace
