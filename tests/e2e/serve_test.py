@@ -147,6 +147,23 @@ class Answers(ServeTest):
         self.assertEqual(several.usage.completion_tokens,
                          sum(answer.usage.completion_tokens for answer in single))
 
+    def test_the_best_of_several_answers(self):
+        fields = {"prompt": "Once", "temperature": 1.0, "max_tokens": 12}
+        single = [self.raw(**fields, seed=seed, logprobs=0) for seed in range(5, 13)]
+
+        def mean(answer):
+            scores = answer.choices[0].logprobs.token_logprobs
+            return sum(scores) / len(scores) if scores else -math.inf
+
+        best = sorted(single, key=mean, reverse=True)[:3]
+        several = self.raw(**fields, seed=5, best_of=8, n=3)
+        self.assertEqual([choice.text for choice in several.choices],
+                         [answer.choices[0].text for answer in best])
+        self.assertEqual([choice.index for choice in several.choices], [0, 1, 2])
+        self.assertEqual(several.usage.completion_tokens,
+                         sum(answer.usage.completion_tokens for answer in single))
+        self.assertIsNone(several.choices[0].logprobs)
+
     def test_several_prompts(self):
         both = self.raw(prompt=["One day", "The cat"], temperature=0)
         self.assertEqual([choice.text for choice in both.choices],

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "base/json.h"
@@ -30,7 +32,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
         params_(request.params),
         terms_(request.terms),
         form_(request.loaded),
-        n_(request.n),
+        n_(request.best_of),
+        n_returned_(request.n),
         stream_(request.stream),
         include_usage_(request.include_usage),
         scores_echo_(request.scores_echo()),
@@ -53,6 +56,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
     int64_t n_reasoning_tokens = 0;
     int64_t n_undecided_tokens = 0;       // whose text the reader still holds back
     int64_t n_text_bytes = 0;             // that the model wrote
+    double logprob_sum = 0;               // of its tokens, where these have log-probabilities
+    int64_t n_scored = 0;                 // how many have
     std::optional<Clock::time_point> at;  // when its last tokens came
     int64_t n_repair_bytes = 0;           // as the last event says
     LogprobsText logprobs;
@@ -85,6 +90,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   Message message_of(const Work& work) const;
   void send_piece(size_t index, const Event& event);
   void keep_piece(Work& work, const Event& event);
+  bool has_best() const { return n_returned_ < n_; }
+  std::vector<size_t> returned_choices() const;
   bool keeps_text() const { return !stream_ || turn_ != nullptr || writer_->keeps_text(); }
   bool make_room(uint64_t n_bytes);
   void finish_choice(size_t index, const Event& event);
@@ -104,7 +111,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   GenerateParams params_;
   ServiceTerms terms_;
   std::shared_ptr<const LoadedForm> form_;
-  int64_t n_;
+  int64_t n_;           // answers to each prompt
+  int64_t n_returned_;  // the best of these
   bool stream_;
   bool include_usage_;
   bool scores_echo_;      // the prompt is part of the text, with log-probabilities
@@ -188,6 +196,7 @@ Status AnswerJob::submit_all() {
     request.form = form_;
     request.reasoning = prompt.reasoning;
     request.n_fixed_tokens = prompt.n_fixed;
+    if (has_best()) request.params.n_logprobs = std::max(params_.n_logprobs, 0);
     if (params_.seed) request.params.seed = *params_.seed + i % static_cast<size_t>(n_);
     request.on_event = [self = shared_from_this(), i](const Event& event) {
       self->reply_->post([self, i, event] { self->receive(i, event); });
@@ -365,7 +374,9 @@ void AnswerJob::keep_piece(Work& work, const Event& event) {
   const uint64_t before = work.text.size() + work.logprobs.n_bytes();
   work.text += event.text;
   for (const Event::Logprobs& token : event.logprobs) {
-    writer_->add_logprobs(*service_.text, token, work.logprobs);
+    work.logprob_sum += token.chosen.logprob;
+    ++work.n_scored;
+    if (params_.n_logprobs >= 0) writer_->add_logprobs(*service_.text, token, work.logprobs);
   }
   if (!make_room(work.text.size() + work.logprobs.n_bytes() - before)) {
     fail_all(answers_overloaded());
@@ -492,7 +503,7 @@ void AnswerJob::send_end(std::string bytes) {
 void AnswerJob::note_usage(const AnswerUsage& sum) {
   note_contents();
   RequestNotes& notes = reply_->notes();
-  notes.finish = finish_name(works_.front());
+  notes.finish = finish_name(works_[returned_choices().front()]);
   notes.n_prompt_tokens = sum.n_prompt_tokens;
   notes.n_cached_tokens = sum.n_cached_tokens;
   notes.n_generated_tokens = sum.n_generated_tokens;
@@ -573,8 +584,29 @@ AnswerUsage AnswerJob::usage() const {
 // The body of an answer that is not streamed.
 std::string AnswerJob::whole_answer(const AnswerUsage& sum) const {
   std::vector<FinishedChoice> choices;
-  for (size_t i = 0; i < works_.size(); ++i) choices.push_back(finished(i));
+  for (const size_t i : returned_choices()) {
+    choices.push_back(finished(i));
+    choices.back().choice = choices.size() - 1;
+  }
   return writer_->whole(choices, sum);
+}
+
+// All of them, or of each prompt's answers those whose tokens are the likeliest on average, the
+// best first. An answer without tokens comes last.
+std::vector<size_t> AnswerJob::returned_choices() const {
+  std::vector<size_t> order(works_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (!has_best()) return order;
+  const auto mean = [this](size_t i) {
+    const auto n_tokens = static_cast<double>(works_[i].n_scored);
+    return n_tokens > 0 ? works_[i].logprob_sum / n_tokens : -HUGE_VAL;
+  };
+  std::vector<size_t> returned;
+  for (auto first = order.begin(); first != order.end(); first += n_) {
+    std::ranges::stable_sort(first, first + n_, std::ranges::greater(), mean);
+    returned.insert(returned.end(), first, first + n_returned_);
+  }
+  return returned;
 }
 
 ApiResult<void> check_known(std::span<const Token> ids, int64_t n_vocab, const std::string& field) {

@@ -177,7 +177,11 @@ constexpr auto kCompletionFields = joined_rows(
         FieldRow{"echo", kHonoured,
                  "true: the text begins with the prompt; its tokens are in logprobs"},
         FieldRow{"logprobs", kHonoured, "alternatives per token, 0 to 20"},
-        FieldRow{"best_of", kUnsupported, "", "[1]"},
+        FieldRow{
+            "best_of", kHonoured,
+            "n to 128: answers that are generated for each prompt; the n of them that have the "
+            "highest log-probability per token are returned, the best first",
+            "[1]"},
         FieldRow{"add_special_tokens", kUnsupported, "", "[true]"},
     });
 

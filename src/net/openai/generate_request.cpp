@@ -145,6 +145,19 @@ ApiResult<void> read_logit_bias(const Json& body, GenerateParams& params) {
   return {};
 }
 
+// Completions only. The best cannot be known before all have ended.
+ApiResult<void> read_best_of(const Json& body, GenerateRequest& request) {
+  constexpr const char* kField = "best_of";
+  request.best_of = TRY(read_integer(body, kField, request.n, {1, kMaxChoices}));
+  if (request.best_of < request.n) {
+    return tl::unexpected(bad_request(kField, fmt::format("'{}' is {}, less than the {} of 'n'",
+                                                          kField, request.best_of, request.n)));
+  }
+  if (request.best_of == request.n || !request.stream) return {};
+  return tl::unexpected(
+      bad_request(kField, fmt::format("'{}' cannot be combined with 'stream'", kField)));
+}
+
 // The answers to one prompt use the seeds from this one on, and all must be in the option's range.
 ApiResult<void> read_seed(const Json& body, int64_t n_answers, GenerateParams& params) {
   if (find_field(body, "seed") == nullptr) return {};
@@ -321,7 +334,8 @@ ApiResult<GenerateRequest> read_shared(const Json& body, const GenerateParams& u
   request.form = TRY(read_answer_form(body));
   request.n = TRY(read_integer(body, "n", 1, {1, kMaxChoices}));
   TRY(read_truncation(body, request));
-  TRY(read_seed(body, request.n, request.params));
+  TRY(read_best_of(body, request));
+  TRY(read_seed(body, request.best_of, request.params));
   TRY(read_prompt_logprobs(body, request));
   return request;
 }
@@ -454,10 +468,11 @@ ApiResult<GenerateRequest> read_completion_request(const Json& json, const Gener
       static_cast<int32_t>(TRY(read_integer(json, "logprobs", -1, range_of(row_of("logprobs")))));
   TRY(check_echo(request));
   const auto n_prompts = static_cast<int64_t>(request.prompts.size());
-  if (n_prompts * request.n > kMaxChoices) {
+  if (n_prompts * request.best_of > kMaxChoices) {
+    const char* const field = request.best_of > request.n ? "best_of" : "n";
     return tl::unexpected(
-        bad_request("n", fmt::format("{} prompts with n = {} give more than {} answers", n_prompts,
-                                     request.n, kMaxChoices)));
+        bad_request(field, fmt::format("{} prompts with {} = {} give more than {} answers",
+                                       n_prompts, field, request.best_of, kMaxChoices)));
   }
   return request;
 }

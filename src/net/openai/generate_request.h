@@ -26,6 +26,7 @@ struct RawPrompt {
 struct GenerateRequest {
   GenerateParams params;
   int64_t n = 1;
+  int64_t best_of = 1;  // answers that are generated for each prompt; the best n are returned
   // Longer prompts lose their beginning; -1: as many tokens as the context allows, 0: none is cut.
   int64_t max_prompt_tokens = 0;
   bool stream = false;
