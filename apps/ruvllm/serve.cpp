@@ -234,16 +234,16 @@ Status add_models(const CommandLine& line, const ServeCall& call, const ServedMo
 }
 
 // Which model is loaded, what requests are sampled with, and where the server listens.
-void print_start(const ServeCall& call, const ModelPool& models, const std::string& url) {
-  const ServiceLease lease = *models.loaded("");
-  const Engine& engine = *lease->engine;
-  const ModelInfo& info = lease->text->info();
+void print_start(const ServeCall& call, const OpenAiService& first, size_t n_models,
+                 const std::string& url) {
+  const Engine& engine = *first.engine;
+  const ModelInfo& info = first.text->info();
   fmt::print(stderr,
              "model {}, context {} tokens, {} answers at a time, keys and values {}\n"
              "sampling {}: {}\n",
-             lease->names.front(), engine.n_ctx(), call.engine.max_sequences, kv_text(engine, call),
-             info.sampling.empty() ? "as usual" : "as the model says", sampling_text(lease->usual));
-  const size_t n_more = models.list().size() - 1;
+             first.names.front(), engine.n_ctx(), call.engine.max_sequences, kv_text(engine, call),
+             info.sampling.empty() ? "as usual" : "as the model says", sampling_text(first.usual));
+  const size_t n_more = n_models - 1;
   if (n_more > 0) fmt::print(stderr, "{} more models are loaded when they are asked for\n", n_more);
   fmt::print(stderr, "listening on {}\n", url);
   std::fflush(stderr);
@@ -277,8 +277,9 @@ Status serve(const CommandLine& line, ServeCall& call) {
   parts.notes_contents = call.log_prompts;
   const ServedModelCall served{line, call.load, call.engine, call.sampling};
   TRY(add_models(line, call, served, parts, models));
-  TRY(models.load_first());
-  print_start(call, models, url_of(*server, call.server));
+  TRY(models.load_first([&](const OpenAiService& first) {
+    print_start(call, first, models.list().size(), url_of(*server, call.server));
+  }));
   if (!server->run()) {
     // What that request uses must not be taken away, so the process ends as it is. Sessions and
     // pages are safe: what has been acknowledged is on disk.

@@ -72,6 +72,20 @@ class Models(unittest.TestCase):
             status, answer = server.post(CHAT, body("three"))
             self.assertEqual((status, answer["error"]["code"]), (404, "model_not_found"))
 
+    def test_a_response_in_the_background_keeps_its_model(self):
+        with self.server("--keep-alive", 0) as server:
+            wanted = {"model": "one", "input": "Hi", "background": True, "ignore_eos": True,
+                      "max_output_tokens": 800}
+            begun = [server.post("/v1/responses", wanted)[1] for _ in range(3)]
+            self.assertEqual({response["model"] for response in begun}, {"one"})
+            # It is answered when the model is unloaded, which waits for them.
+            self.assertEqual(server.post("/models/unload", {"model": "one"})[0], 200)
+            for response in begun:
+                ended = server.get("/v1/responses/" + response["id"])
+                self.assertEqual((ended["status"], ended["usage"]["output_tokens"]),
+                                 ("incomplete", 800))
+            self.eventually(server, {"nano": "unloaded", "one": "unloaded", "two": "unloaded"})
+
     def test_models_give_way_to_each_other_and_every_request_is_answered(self):
         with self.server("--model-memory", 30) as server:  # one of them takes 24 MiB
             wanted = self.answer(server, "nano")["choices"]

@@ -221,7 +221,7 @@ void ModelPool::add(ModelSource source) {
   state_->entries.push_back(std::move(entry));
 }
 
-Status ModelPool::load_first() {
+Status ModelPool::load_first(const std::function<void(const OpenAiService&)>& use) {
   State& state = *state_;
   std::unique_lock lock(state.mutex);
   CHECK(!state.entries.empty());
@@ -233,6 +233,8 @@ Status ModelPool::load_first() {
   state.put(first, std::move(model));
   first.source.names = first.model->service().names;
   first.source.info = first.model->service().text->info();
+  lock.unlock();
+  if (use) use(first.model->service());
   state.thread = std::thread([state = state_] { state->run(); });
   return {};
 }

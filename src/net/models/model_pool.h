@@ -52,8 +52,9 @@ class ModelPool final : public ServedModels {
 
   // Requires: load_first() has not been called.
   void add(ModelSource source);
-  // Loads the first model on this thread, then begins to serve all. Fails as loading does.
-  Status load_first();
+  // Loads the first model on this thread, calls `use` with it, then begins to serve all and to
+  // unload. Fails as loading does.
+  Status load_first(const std::function<void(const OpenAiService&)>& use = {});
   // Requests that wait are refused and the work beside ends; then all models are unloaded, which
   // ends the answers that are being generated. A second call does nothing.
   void close();
