@@ -505,6 +505,16 @@ TEST_F(BackgroundTest, AStoppedServerSaysThatItDidNotFinishThem) {
   EXPECT_TRUE(eventually([&] { return is_idle(); }));
 }
 
+TEST_F(BackgroundTest, OneThatIsKeptAsUnfinishedAndIsNotMadeHasFailed) {
+  start();
+  service_.responses->put("resp_a", {.response = R"({"status":"queued","background":true})",
+                                     .input = "[]",
+                                     .messages = "[]",
+                                     .is_unfinished = true});
+  EXPECT_EQ(status_of("resp_a"), "failed");
+  EXPECT_EQ(*parse_json(cancel("resp_a").body, "response"), get("resp_a"));
+}
+
 TEST_F(BackgroundTest, ItsKeyPaysWhenItEnds) {
   start({.api_keys = *ApiKeys::parse("ann secret tokens=12\n")});
   engine_.set_scripts({text_script(40), long_script()});
@@ -536,6 +546,93 @@ TEST_F(BackgroundTest, WhatWasGeneratedUntilItWasCancelledIsPaidFor) {
   EXPECT_GT(work.notes.n_generated_tokens, 0);
   EXPECT_EQ(work.notes.n_prompt_tokens, 9);
   EXPECT_EQ(work.notes.finish, "cancelled");
+}
+
+class CountedWork final : public Detached {
+ public:
+  explicit CountedWork(int& n_ended) : n_ended_(n_ended) {}
+  void on_stop(std::function<void()>) override {}
+  void end(const RequestNotes&) override { ++n_ended_; }
+
+ private:
+  int& n_ended_;
+};
+
+// A client without a server: what is posted runs at once.
+class LoneClient final : public Reply {
+ public:
+  void post(std::function<void()> work) override { work(); }
+  void send(HttpResponse response) override { status = response.status; }
+  using Reply::begin_stream;
+  void begin_stream(std::string_view) override {}
+  bool write(std::string) override { return true; }
+  void write_last(std::string) override {}
+  void send_pieces(uint64_t, std::function<std::string()>) override {}
+  bool hold(uint64_t) override { return true; }
+  void on_disconnect(std::function<void()>) override {}
+  std::unique_ptr<Detached> detach() override {
+    if (is_gone) return nullptr;
+    return std::make_unique<CountedWork>(n_ended);
+  }
+
+  int status = 0;
+  int n_ended = 0;
+  bool is_gone = false;
+};
+
+class BackgroundReplyTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<BackgroundReply> begin() {
+    return *BackgroundReply::begin(all_, client_, false, 1000);
+  }
+  static void run_out_of_memory() { throw std::bad_alloc(); }
+
+  std::shared_ptr<BackgroundResponses> all_ = std::make_shared<BackgroundResponses>();
+  std::shared_ptr<LoneClient> client_ = std::make_shared<LoneClient>();
+};
+
+TEST_F(BackgroundReplyTest, WithoutMemoryBeforeItBeganItIsRefused) {
+  const auto reply = begin();
+  EXPECT_EQ(all_->n_running(), 1U);
+  EXPECT_EQ(all_->n_bytes(), 1000U);
+  reply->post(run_out_of_memory);
+  EXPECT_EQ(client_->status, 503);
+  EXPECT_EQ(all_->n_running(), 0U);
+  EXPECT_EQ(all_->n_bytes(), 0U);
+}
+
+TEST_F(BackgroundReplyTest, WithoutMemoryLaterItEndsEvenIfGivingUpFails) {
+  const auto reply = begin();
+  int n_given_up = 0;
+  reply->begin_stream();
+  reply->on_disconnect([&] {
+    ++n_given_up;
+    run_out_of_memory();
+  });
+  reply->show("resp_a", "{}");
+  EXPECT_EQ(all_->find("resp_a"), reply);
+  bool is_told = false;
+  reply->cancel([&] { is_told = true; });
+  EXPECT_TRUE(is_told);
+  EXPECT_EQ(n_given_up, 1);
+  EXPECT_EQ(client_->n_ended, 1);
+  EXPECT_EQ(all_->find("resp_a"), nullptr);
+  EXPECT_EQ(all_->n_running(), 0U);
+  reply->post(run_out_of_memory);
+  reply->write_last("late");
+  EXPECT_EQ(client_->n_ended, 1);
+}
+
+TEST_F(BackgroundReplyTest, OneWhoseClientLeftBeforeItBeganIsGivenUp) {
+  client_->is_gone = true;
+  auto reply = begin();
+  reply->begin_stream();
+  int n_given_up = 0;
+  reply->on_disconnect([&] { ++n_given_up; });
+  EXPECT_EQ(n_given_up, 1);
+  reply.reset();
+  EXPECT_EQ(all_->n_running(), 0U);
+  EXPECT_EQ(all_->n_bytes(), 0U);
 }
 
 }  // namespace
