@@ -235,7 +235,7 @@ class Bodies(ClassTest):
         for prompt in ("", [], [[]], [""], None, {}, [None]):
             self.assert_error(COMPLETE, {"prompt": prompt, "max_tokens": 1})
         for messages in ([], None, [{}], [{"role": "user"}], [{"role": "user", "content": None}],
-                         [{"role": "assistant", "content": None}]):
+                         [{"role": "assistant"}]):
             self.assert_error(CHAT, {"messages": messages})
         for inputs in ([], [[]], None):
             self.assert_error("/v1/embeddings", {"input": inputs})
