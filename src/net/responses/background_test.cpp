@@ -11,6 +11,7 @@
 #include "net/http/server.h"
 #include "net/http/test_client.h"
 #include "net/one_model.h"
+#include "net/openai/answer_writer.h"
 #include "net/openai/routes.h"
 #include "net/responses/response_store.h"
 #include "net/scripted_engine.h"
@@ -438,33 +439,6 @@ TEST_F(BackgroundTest, EventsOfTheOldestGoFirst) {
   EXPECT_EQ(code_of(events_of(ids[0])), "events_not_kept");
 }
 
-TEST_F(BackgroundTest, AClientThatDoesNotReadIsSentAwayAndTheResponseGoesOn) {
-  start({.max_queued_bytes = 1 << 16});
-  Script script = long_script();
-  script.events[0].text = std::string(32 << 10, 'x');
-  script.pause = std::chrono::microseconds(500);
-  engine_.set_scripts({script});
-  TestClient client(server_->port());
-  client.send(request_of({{"stream", true}}));
-  ASSERT_TRUE(client.read_until("resp_"));
-  ASSERT_TRUE(client.read_until("\"status\""));
-  const std::string id = client.received().substr(client.received().find("resp_"), 29);
-  // So many are forgotten that the queue and the socket are full.
-  constexpr std::string_view kFirst = "the first ";
-  ASSERT_TRUE(eventually([&] {
-    const TestResponse gone = events_of(id, "&starting_after=0");
-    const size_t at = gone.body.find(kFirst);
-    return at != gone.body.npos && std::stoi(gone.body.substr(at + kFirst.size())) > 500;
-  }));
-  EXPECT_EQ(status_of(id), "in_progress");
-  EXPECT_EQ(cancel(id).status, 200);
-  const std::vector<Json> events = events_in(client.read_response().body);
-  ASSERT_EQ(events.back().at("type"), "error");
-  EXPECT_EQ(events.back().at("code"), "client_too_slow");
-  // It may come back for the next one.
-  EXPECT_EQ(events.back().at("sequence_number"), events[events.size() - 2].at("sequence_number"));
-}
-
 TEST_F(BackgroundTest, ARefusalOfTheEngineIsTheAnswer) {
   start();
   engine_.refuse_after(0, Status(Code::unavailable, "the queue is full"));
@@ -565,8 +539,14 @@ class LoneClient final : public Reply {
   void send(HttpResponse response) override { status = response.status; }
   using Reply::begin_stream;
   void begin_stream(std::string_view) override {}
-  bool write(std::string) override { return true; }
-  void write_last(std::string) override {}
+  bool write(std::string bytes) override {
+    if (reads) received += bytes;
+    return reads;
+  }
+  void write_last(std::string bytes) override {
+    received += bytes;
+    has_ended = true;
+  }
   void send_pieces(uint64_t, std::function<std::string()>) override {}
   bool hold(uint64_t) override { return true; }
   void on_disconnect(std::function<void()>) override {}
@@ -578,12 +558,15 @@ class LoneClient final : public Reply {
   int status = 0;
   int n_ended = 0;
   bool is_gone = false;
+  bool reads = true;
+  std::string received = {};
+  bool has_ended = false;
 };
 
 class BackgroundReplyTest : public ::testing::Test {
  protected:
-  std::shared_ptr<BackgroundReply> begin() {
-    return *BackgroundReply::begin(all_, client_, false, 1000);
+  std::shared_ptr<BackgroundReply> begin(bool wants_events = false) {
+    return *BackgroundReply::begin(all_, client_, wants_events, 1000);
   }
   static void run_out_of_memory() { throw std::bad_alloc(); }
 
@@ -621,6 +604,36 @@ TEST_F(BackgroundReplyTest, WithoutMemoryLaterItEndsEvenIfGivingUpFails) {
   reply->post(run_out_of_memory);
   reply->write_last("late");
   EXPECT_EQ(client_->n_ended, 1);
+}
+
+TEST_F(BackgroundReplyTest, AClientThatDoesNotReadIsSentAwayAndTheResponseContinues) {
+  const auto reply = begin(true);
+  reply->begin_stream();
+  reply->show("resp_a", "{}");
+  EXPECT_TRUE(reply->write(sse_event("0") + sse_event("1")));
+  EXPECT_EQ(client_->received, "");  // the response is not kept yet
+  reply->answer_client();
+  EXPECT_TRUE(reply->write(sse_event("2")));
+  const std::string before = sse_event("0") + sse_event("1") + sse_event("2");
+  EXPECT_EQ(client_->received, before);
+  const auto slow = std::make_shared<LoneClient>();
+  reply->follow(slow, 1);
+  client_->reads = false;
+  EXPECT_TRUE(reply->write(sse_event("3")));
+  EXPECT_TRUE(client_->has_ended);
+  ASSERT_TRUE(client_->received.starts_with(before));
+  const std::vector<Json> events = events_in(client_->received.substr(before.size()));
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].at("code"), "client_too_slow");
+  EXPECT_EQ(events[0].at("sequence_number"), 2);
+  // Others get what follows, and so does the client when it comes back.
+  const auto again = std::make_shared<LoneClient>();
+  reply->follow(again, 3);
+  reply->write_last(sse_event("4"));
+  EXPECT_EQ(slow->received, sse_event("1") + sse_event("2") + sse_event("3") + sse_event("4"));
+  EXPECT_EQ(again->received, sse_event("3") + sse_event("4"));
+  EXPECT_TRUE(slow->has_ended && again->has_ended);
+  EXPECT_EQ(all_->events("resp_a")->from(3), again->received);
 }
 
 TEST_F(BackgroundReplyTest, OneWhoseClientLeftBeforeItBeganIsGivenUp) {

@@ -26,7 +26,9 @@ void EventLog::add(std::string_view events) {
 
 std::string EventLog::from(int64_t first) const {
   std::string text;
-  for (auto at = events_.begin() + (first - n_forgotten_); at < events_.end(); ++at) text += *at;
+  for (auto i = static_cast<size_t>(first - n_forgotten_); i < events_.size(); ++i) {
+    text += events_[i];
+  }
   return text;
 }
 
