@@ -78,7 +78,7 @@ function(ruv_test name)
     set(T_LABEL quick)
   endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL} TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL} TIMEOUT 1200)
 endfunction()
 
 # Slow tests of what does not depend on who owns the memory are left out there.
