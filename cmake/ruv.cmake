@@ -8,8 +8,9 @@
 # are read once. From nothing, 24 sources take 0.85 of the CPU time of 8, and 8 half of that of 1; 8
 # tests a third of that of 1. After a change to one source, all of its batch is compiled again. Names
 # of a source's own must therefore be unique within its module; a test whose names others have too is
-# in a namespace named as its file (tools/check_names watches over both). Sources with compile options of their own (kernels, coroutines)
-# stay alone. Batches of a module have one size, so that none is left over for one core at the end.
+# in a namespace named as its file (tools/check_names watches over both). Sources with compile options
+# of their own (kernels, coroutines) stay alone. Batches of a module have one size, so that none is
+# left over for one core at the end.
 #
 # RUV_TEST_FLAGS come after the build type's own for tests, which are compiled more often than they
 # run: -O1 takes three quarters of the time of -O3.
@@ -81,7 +82,7 @@ function(ruv_test name)
   set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL} TIMEOUT 1200)
 endfunction()
 
-# Slow tests of what does not depend on who owns the memory are left out there.
+# Slow tests of what does not depend on the owner of the memory are left out there.
 set(RUV_MIRRORED -*RealModel*/ref:Speculation.AThousandPromptsGiveTheSameBytes)
 
 # ruv_mirror_test(<name> LIBS …): the test binary <name> once more, on a device whose memory the host

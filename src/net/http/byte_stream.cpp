@@ -158,23 +158,31 @@ asio::awaitable<bool> ByteStream::wait_readable() {
   co_return is_ready;
 }
 
+// Calls OpenSSL until it has moved some bytes. 0: it cannot.
+template <class Call>
+asio::awaitable<size_t> ByteStream::move_bytes(const Call& call) {
+  while (!is_broken_) {
+    size_t n = 0;
+    ERR_clear_error();
+    const int result = call(n);
+    if (result == 1) co_return n;
+    const Need need = need_of(result);
+    const bool is_ready = co_await wait_for(need);
+    if (!is_ready) co_return 0;
+  }
+  co_return 0;
+}
+
 asio::awaitable<size_t> ByteStream::read_some(asio::mutable_buffer room) {
   if (!tls_) {
     const auto [error, n] = co_await socket_.async_read_some(room, kWithError);
     co_return error ? 0 : n;
   }
-  while (!is_broken_) {
-    size_t n = 0;
-    ERR_clear_error();
-    if (const int result = SSL_read_ex(tls_.get(), room.data(), room.size(), &n); result != 1) {
-      const Need need = need_of(result);
-      const bool is_ready = co_await wait_for(need);
-      if (!is_ready) co_return 0;
-      continue;
-    }
-    co_return n;
-  }
-  co_return 0;
+  const auto read = [this, room](size_t& n) {
+    return SSL_read_ex(tls_.get(), room.data(), room.size(), &n);
+  };
+  const size_t n = co_await move_bytes(read);
+  co_return n;
 }
 
 asio::awaitable<size_t> ByteStream::write_some(std::string_view bytes) {
@@ -183,18 +191,11 @@ asio::awaitable<size_t> ByteStream::write_some(std::string_view bytes) {
     const auto [error, n] = co_await socket_.async_write_some(buffer, kWithError);
     co_return error ? 0 : n;
   }
-  while (!is_broken_) {
-    size_t n = 0;
-    ERR_clear_error();
-    if (const int result = SSL_write_ex(tls_.get(), bytes.data(), bytes.size(), &n); result != 1) {
-      const Need need = need_of(result);
-      const bool is_ready = co_await wait_for(need);
-      if (!is_ready) co_return 0;
-      continue;
-    }
-    co_return n;
-  }
-  co_return 0;
+  const auto write = [this, bytes](size_t& n) {
+    return SSL_write_ex(tls_.get(), bytes.data(), bytes.size(), &n);
+  };
+  const size_t n = co_await move_bytes(write);
+  co_return n;
 }
 
 asio::awaitable<void> ByteStream::wait_broken() {

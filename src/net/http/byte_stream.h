@@ -50,6 +50,8 @@ class ByteStream {
   enum class Need { nothing, reading, writing, end };
   Need need_of(int result);
   boost::asio::awaitable<bool> wait_for(Need need);
+  template <class Call>
+  boost::asio::awaitable<size_t> move_bytes(const Call& call);
   void end_tls();
   // One step of the handshake, on a thread of `handshakes`.
   boost::asio::awaitable<int> take_step(Workers& handshakes);

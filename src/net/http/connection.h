@@ -105,7 +105,7 @@ class Connection final : public DetachHost, public std::enable_shared_from_this<
     BudgetShare body;
   };
 
-  // With TLS: False: the client and the server could not agree.
+  // The handshake, where the server speaks TLS. False: it failed.
   boost::asio::awaitable<bool> begin_tls();
   // Reading: the head is checked completely before a byte of the body is read or counted.
   boost::asio::awaitable<ReadOutcome> read_request(Incoming& incoming);

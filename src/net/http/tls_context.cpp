@@ -3,7 +3,6 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
-#include <cstring>
 #include <ctime>
 
 #include "base/file.h"
@@ -48,6 +47,14 @@ Status check_readable(const std::string& path) {
   return {};
 }
 
+// OpenSSL's reason for the newest error of this thread; clears them all.
+std::string take_error() {
+  const char* reason = ERR_reason_error_string(ERR_peek_last_error());
+  std::string text = reason != nullptr ? reason : "unknown reason";
+  ERR_clear_error();
+  return text;
+}
+
 std::string describe(const X509* certificate) {
   const std::unique_ptr<BIO, int (*)(BIO*)> out(BIO_new(BIO_s_mem()), BIO_free);
   if (!out || certificate == nullptr) return "";
@@ -66,14 +73,6 @@ std::string describe(const X509* certificate) {
 void SslDeleter::operator()(ssl_ctx_st* context) const { SSL_CTX_free(context); }
 void SslDeleter::operator()(ssl_st* session) const { SSL_free(session); }
 
-std::string take_tls_error() {
-  const unsigned long code = ERR_peek_last_error();
-  const char* reason = ERR_reason_error_string(code);
-  std::string text = reason != nullptr ? reason : "unknown reason";
-  ERR_clear_error();
-  return text;
-}
-
 Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsFiles& files) {
   TRY(check_readable(files.certificate));
   TRY(check_readable(files.key));
@@ -81,15 +80,14 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const TlsFiles& files
   std::shared_ptr<TlsContext> made(new TlsContext);
   made->context_.reset(SSL_CTX_new(TLS_server_method()));
   SSL_CTX* const context = made->context_.get();
-  if (context == nullptr) return fail(Code::out_of_memory, "TLS: {}", take_tls_error());
+  if (context == nullptr) return fail(Code::out_of_memory, "TLS: {}", take_error());
   set_rules(context);
   if (SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1) {
-    return fail(Code::invalid, "{}: no certificate in PEM: {}", files.certificate,
-                take_tls_error());
+    return fail(Code::invalid, "{}: no certificate in PEM: {}", files.certificate, take_error());
   }
   if (SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) != 1) {
     return fail(Code::invalid, "{}: no private key in PEM, without passphrase, of {}: {}",
-                files.key, files.certificate, take_tls_error());
+                files.key, files.certificate, take_error());
   }
   made->description_ = describe(SSL_CTX_get0_certificate(context));
   return made;

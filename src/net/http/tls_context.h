@@ -45,7 +45,4 @@ class TlsContext {
   std::string description_;
 };
 
-// OpenSSL's reason for the newest error of this thread, as "wrong version number"; clears them all.
-std::string take_tls_error();
-
 }  // namespace ruv

@@ -391,12 +391,15 @@ ApiResult<Json> parse_object(std::string_view body, const BodyTable& table) {
   return std::move(*json);
 }
 
-// Rows of the options table have no row here.
+bool takes_option(const BodyTable& table, std::string_view name) {
+  return table.has_options && is_plain_option(name) && find_row(table.rows, name) == nullptr;
+}
+
 ApiResult<void> check_body(Json& body, const BodyTable& table) {
   std::vector<std::string> neutral;
   for (const auto& [name, value] : body.items()) {
+    if (takes_option(table, name)) continue;
     const FieldRow* row = find_row(table.rows, name);
-    if (row == nullptr && table.has_options && is_plain_option(name)) continue;
     TRY(check_field(row, std::string(name), value));
     if (is_neutral(*row, value)) neutral.emplace_back(name);
   }

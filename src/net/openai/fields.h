@@ -65,6 +65,8 @@ std::span<const FieldRow> message_fields();
 // Whether a row of the options table (ruv/options.h) is set by its own name in request bodies;
 // such fields need no row here.
 bool is_plain_option(std::string_view name);
+// Whether bodies of the table set such a row. Not where the table refuses it by a row of its own.
+bool takes_option(const BodyTable& table, std::string_view name);
 
 // Fails with 400 for the first member of `object` that is unknown, or not supported with a value
 // that asks for something. `where` is put before the name: "messages[0].".

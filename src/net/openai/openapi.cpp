@@ -52,10 +52,8 @@ Json body_schema(const BodyTable& table) {
     properties[row.name] = field_schema(row);
     if (std::string_view(row.doc).starts_with("required")) required.push_back(row.name);
   }
-  if (table.has_options) {
-    for (const OptionRow& row : generate_options()) {
-      if (is_plain_option(row.name)) properties[row.name] = option_schema(row);
-    }
+  for (const OptionRow& row : generate_options()) {
+    if (takes_option(table, row.name)) properties[row.name] = option_schema(row);
   }
   Json schema = {{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty()) schema["required"] = std::move(required);

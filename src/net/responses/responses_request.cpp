@@ -35,6 +35,7 @@ constexpr std::array kResponsesFields{
     FieldRow{"include", kUnsupported, "reasoning is not encrypted",
              R"([[], ["reasoning.encrypted_content"]])"},
     FieldRow{"top_logprobs", kUnsupported, "", "[0]"},
+    FieldRow{"token_healing", kUnsupported, "answers follow the template's own end", "[false]"},
     FieldRow{"stream_options", kUnsupported, "", R"([{"include_obfuscation": false}])"},
     FieldRow{"max_tool_calls", kUnsupported, ""},
     FieldRow{"conversation", kUnsupported, "see previous_response_id"},
