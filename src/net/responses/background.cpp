@@ -150,24 +150,22 @@ void BackgroundResponses::show(const std::string& id, std::shared_ptr<Background
 }
 
 BackgroundReply::BackgroundReply(std::shared_ptr<BackgroundResponses> all,
-                                 std::shared_ptr<Reply> client, bool wants_events, uint64_t n_bytes)
+                                 std::shared_ptr<Reply> client, Asked asked)
     : all_(std::move(all)),
       client_(std::move(client)),
-      wants_events_(wants_events),
-      n_request_bytes_(n_bytes),
+      asked_(std::move(asked)),
       events_(std::make_shared<EventLog>(kMaxLogBytes)) {}
 
 // On any thread, where it was refused or its client left before it began.
 BackgroundReply::~BackgroundReply() { leave(nullptr); }
 
 ApiResult<std::shared_ptr<BackgroundReply>> BackgroundReply::begin(
-    std::shared_ptr<BackgroundResponses> all, std::shared_ptr<Reply> client, bool wants_events,
-    uint64_t n_bytes) {
+    std::shared_ptr<BackgroundResponses> all, std::shared_ptr<Reply> client, Asked asked) {
   std::shared_ptr<BackgroundReply> reply(
-      new BackgroundReply(std::move(all), std::move(client), wants_events, n_bytes));
-  TRY(reply->all_->enter(n_bytes));
+      new BackgroundReply(std::move(all), std::move(client), std::move(asked)));
+  TRY(reply->all_->enter(reply->asked_.n_bytes));
   reply->is_entered_ = true;
-  reply->n_taken_bytes_ = n_bytes;
+  reply->n_taken_bytes_ = reply->asked_.n_bytes;
   reply->keep(reply->client_->kept());
   return reply;
 }
@@ -206,7 +204,7 @@ void BackgroundReply::begin_stream(std::string_view) {
 }
 
 bool BackgroundReply::write(std::string events) {
-  if (is_over_ || !wants_events_ || events.empty()) return true;
+  if (is_over_ || !asked_.wants_events || events.empty()) return true;
   pass_on(events);
   log(events);
   return true;
@@ -218,7 +216,7 @@ void BackgroundReply::send_pieces(uint64_t, std::function<std::string()>) { CHEC
 bool BackgroundReply::hold(uint64_t n_bytes) {
   if (is_over_) return true;
   const uint64_t before = std::exchange(n_held_bytes_, n_bytes);
-  if (take(n_request_bytes_ + n_held_bytes_ + events_->n_bytes())) return true;
+  if (take(asked_.n_bytes + n_held_bytes_ + events_->n_bytes())) return true;
   n_held_bytes_ = before;
   return false;
 }
@@ -251,7 +249,7 @@ void BackgroundReply::answer_client() {
 // It may have ended already.
 void BackgroundReply::start_client() {
   if (std::exchange(is_client_answered_, true)) return;
-  if (!wants_events_) return client_->send({.body = shown()});
+  if (!asked_.wants_events) return client_->send({.body = shown()});
   std::string events = std::exchange(client_events_, {});
   client_->begin_stream();
   if (is_over_) return client_->write_last(std::move(events));
@@ -296,8 +294,8 @@ void BackgroundReply::refuse_client() {
 // What may fail comes first, as it is tried again without events.
 void BackgroundReply::finish(std::string events) {
   if (is_over_) return;
-  if (wants_events_) events_->add(events);
-  leave(wants_events_ ? events_ : nullptr);
+  if (asked_.wants_events) events_->add(events);
+  leave(asked_.wants_events ? events_ : nullptr);
   is_over_ = true;
   on_disconnect_ = nullptr;
   if (detached_ != nullptr) detached_->end(notes());
@@ -321,7 +319,7 @@ void BackgroundReply::leave(std::shared_ptr<const EventLog> events) {
 
 // Events are not worth a response: where there is no room they are forgotten.
 void BackgroundReply::log(const std::string& events) {
-  const uint64_t n_others = n_request_bytes_ + n_held_bytes_;
+  const uint64_t n_others = asked_.n_bytes + n_held_bytes_;
   events_->add(events);
   if (take(n_others + events_->n_bytes())) return;
   events_->forget_all();

@@ -69,14 +69,19 @@ class BackgroundResponses {
 // Used on the network thread, but for begin(), shown(), cancel() and what Reply says.
 class BackgroundReply final : public Reply, public std::enable_shared_from_this<BackgroundReply> {
  public:
+  // The request that asked for it.
+  struct Asked {
+    std::string owner;  // as StoredResponse has it
+    bool wants_events;  // its client reads a stream
+    uint64_t n_bytes;   // of memory that it takes meanwhile
+  };
   // Why a response ended before its end.
   enum class GivenUp { no, cancelled, stopped, broken };
 
-  // `client` asked for it, with a stream of events where wants_events; n_bytes: of memory that the
-  // request takes meanwhile. Fails: 429 (too many), 503 (they take too much).
+  // Fails: 429 (too many), 503 (they take too much memory).
   static ApiResult<std::shared_ptr<BackgroundReply>> begin(std::shared_ptr<BackgroundResponses> all,
                                                            std::shared_ptr<Reply> client,
-                                                           bool wants_events, uint64_t n_bytes);
+                                                           Asked asked);
   ~BackgroundReply() override;
 
   // What the answer is written to. A refusal before it begins goes to its client.
@@ -106,7 +111,8 @@ class BackgroundReply final : public Reply, public std::enable_shared_from_this<
   // For other requests.
 
   std::string shown() const;
-  bool has_events() const { return wants_events_; }
+  const std::string& owner() const { return asked_.owner; }
+  bool has_events() const { return asked_.wants_events; }
   // Ends the response, unless it has ended. `done` is called when it is kept how it ended, on any
   // thread.
   void cancel(std::function<void()> done);
@@ -115,7 +121,7 @@ class BackgroundReply final : public Reply, public std::enable_shared_from_this<
 
  private:
   BackgroundReply(std::shared_ptr<BackgroundResponses> all, std::shared_ptr<Reply> client,
-                  bool wants_events, uint64_t n_bytes);
+                  Asked asked);
   void give_up(GivenUp why);
   void refuse_client();
   void start_client();
@@ -130,8 +136,7 @@ class BackgroundReply final : public Reply, public std::enable_shared_from_this<
 
   const std::shared_ptr<BackgroundResponses> all_;
   const std::shared_ptr<Reply> client_;  // also what posts to the network thread
-  const bool wants_events_;
-  const uint64_t n_request_bytes_;
+  const Asked asked_;
   uint64_t n_held_bytes_ = 0;  // by the answer
   uint64_t n_taken_bytes_ = 0;
   bool is_entered_ = false;

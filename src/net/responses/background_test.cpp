@@ -489,6 +489,38 @@ TEST_F(BackgroundTest, OneThatIsKeptAsUnfinishedAndIsNotMadeHasFailed) {
   EXPECT_EQ(*parse_json(cancel("resp_a").body, "response"), get("resp_a"));
 }
 
+// Neither while it is made nor when it has ended.
+TEST_F(BackgroundTest, OtherKeysDoNotSeeIt) {
+  start({.api_keys = *ApiKeys::parse("ann secret\nbob other\n")});
+  engine_.set_scripts({long_script()});
+  const std::string ann = "Authorization: Bearer secret\r\n",
+                    bob = "Authorization: Bearer other\r\n";
+  const auto post_as = [&](const std::string& key, const Json& body) {
+    const std::string bytes = post_bytes("/v1/responses", body.dump(), key);
+    return TestClient(server_->port()).ask(bytes);
+  };
+  const TestResponse begun =
+      post_as(ann, {{"input", "Hi"}, {"background", true}, {"stream", false}});
+  ASSERT_EQ(begun.status, 200) << begun.body;
+  const std::string id = parse_json(begun.body, "answer")->value("id", "");
+  const std::string path = "/v1/responses/" + id;
+  const auto expect_unseen = [&] {
+    for (const char* rest : {"", "/input_items", "?stream=true"}) {
+      EXPECT_EQ(ask("GET", path + rest, bob).status, 404) << rest;
+    }
+    EXPECT_EQ(ask("POST", path + "/cancel", bob).status, 404);
+    EXPECT_EQ(ask("DELETE", path, bob).status, 404);
+    EXPECT_EQ(post_as(bob, {{"input", "Hi"}, {"previous_response_id", id}}).status, 404);
+  };
+  expect_unseen();
+  EXPECT_EQ(ask("POST", path + "/cancel", ann).status, 200);
+  expect_unseen();
+  EXPECT_EQ(ask("GET", path, ann).status, 200);
+  EXPECT_EQ(ask("GET", path + "/input_items", ann).status, 200);
+  EXPECT_EQ(ask("DELETE", path, ann).status, 200);
+  EXPECT_EQ(ask("GET", path, ann).status, 404);
+}
+
 TEST_F(BackgroundTest, ItsKeyPaysWhenItEnds) {
   start({.api_keys = *ApiKeys::parse("ann secret tokens=12\n")});
   engine_.set_scripts({text_script(40), long_script()});
@@ -566,7 +598,7 @@ class LoneClient final : public Reply {
 class BackgroundReplyTest : public ::testing::Test {
  protected:
   std::shared_ptr<BackgroundReply> begin(bool wants_events = false) {
-    return *BackgroundReply::begin(all_, client_, wants_events, 1000);
+    return *BackgroundReply::begin(all_, client_, {"", wants_events, 1000});
   }
   static void run_out_of_memory() { throw std::bad_alloc(); }
 

@@ -50,17 +50,23 @@ ApiResult<ShownQuery> read_shown_query(const HttpRequest& http) {
       bad_request("starting_after", "'starting_after' needs 'stream=true': it counts events"));
 }
 
+// The response while it is made, if the key of the request asked for it.
+std::shared_ptr<BackgroundReply> find_running(const ServerParts& server, const HttpRequest& http) {
+  auto running = server.background->find(http.path_tail);
+  return running != nullptr && running->owner() == http.key_name ? running : nullptr;
+}
+
 // One that is kept as unfinished and is not being made was given up where memory ran out.
-ApiResult<std::string> shown_response(const ServerParts& server, const std::string& id) {
-  if (const auto running = server.background->find(id)) return running->shown();
-  auto found = server.responses->find(id);
-  if (!found) return tl::unexpected(no_response(id, ""));
+ApiResult<std::string> shown_response(const ServerParts& server, const HttpRequest& http) {
+  if (const auto running = find_running(server, http)) return running->shown();
+  auto found = find_kept(server, http.path_tail, http);
+  if (!found) return tl::unexpected(no_response(http.path_tail, ""));
   if (found->is_unfinished) return interrupted_response(found->response);
   return std::move(found->response);
 }
 
-HttpResponse whole_response(const ServerParts& server, const std::string& id) {
-  auto text = shown_response(server, id);
+HttpResponse whole_response(const ServerParts& server, const HttpRequest& http) {
+  auto text = shown_response(server, http);
   if (!text) return error_response(text.error());
   return {.body = std::move(*text)};
 }
@@ -69,10 +75,11 @@ HttpResponse whole_response(const ServerParts& server, const std::string& id) {
 ApiResult<void> send_events(const ServerParts& server, const HttpRequest& http, int64_t first,
                             const std::shared_ptr<Reply>& reply) {
   const std::string& id = http.path_tail;
-  const auto running = server.background->find(id);
+  const auto running = find_running(server, http);
   const auto events = running == nullptr ? server.background->events(id) : nullptr;
   const bool has_events = running == nullptr ? events != nullptr : running->has_events();
-  if (running == nullptr && !server.responses->find(id)) return tl::unexpected(no_response(id, ""));
+  if (running == nullptr && !find_kept(server, id, http))
+    return tl::unexpected(no_response(id, ""));
   if (!has_events) {
     return tl::unexpected(bad_request(
         "stream",
@@ -123,22 +130,31 @@ ApiError no_response(std::string_view id, std::string param) {
           "response_not_found"};
 }
 
+std::optional<StoredResponse> find_kept(const ServerParts& server, const std::string& id,
+                                        const HttpRequest& http) {
+  auto found = server.responses->find(id);
+  if (found && found->owner != http.key_name) return std::nullopt;
+  return found;
+}
+
 ApiResult<void> show_response(const ServerParts& server, const HttpRequest& http,
                               const std::shared_ptr<Reply>& reply) {
   const ShownQuery query = TRY(read_shown_query(http));
   if (query.stream) return send_events(server, http, query.starting_after.value_or(-1) + 1, reply);
-  send_response(reply, whole_response(server, http.path_tail));
+  send_response(reply, whole_response(server, http));
   return {};
 }
 
 ApiResult<void> delete_response(const ServerParts& server, const HttpRequest& http,
                                 const std::shared_ptr<Reply>& reply) {
   const auto erase = [&server, id = http.path_tail, reply] { erase_kept(server, id, reply); };
-  if (const auto running = server.background->find(http.path_tail)) {
+  if (const auto running = find_running(server, http)) {
     running->cancel(erase);
-  } else {
-    erase();
+    return {};
   }
+  if (!find_kept(server, http.path_tail, http))
+    return tl::unexpected(no_response(http.path_tail, ""));
+  erase();
   return {};
 }
 
@@ -146,11 +162,11 @@ ApiResult<void> cancel_response(const ServerParts& server, const HttpRequest& ht
                                 const std::shared_ptr<Reply>& reply) {
   TRY(check_no_fields(http.body));
   const std::string& id = http.path_tail;
-  if (const auto running = server.background->find(id)) {
-    running->cancel([&server, id, reply] { send_response(reply, whole_response(server, id)); });
+  if (const auto running = find_running(server, http)) {
+    running->cancel([&server, http, reply] { send_response(reply, whole_response(server, http)); });
     return {};
   }
-  const std::string text = TRY(shown_response(server, id));
+  const std::string text = TRY(shown_response(server, http));
   if ((*parse_json(text, "kept response"))["background"] != true) {
     return tl::unexpected(
         bad_request("",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,10 +10,14 @@
 #include "net/http/message.h"
 #include "net/http/reply.h"
 #include "net/openai/service.h"
+#include "net/responses/response_store.h"
 
 namespace ruv {
 
 ApiError no_response(std::string_view id, std::string param);
+// None: there is none of this id that the key of the request asked for.
+std::optional<StoredResponse> find_kept(const ServerParts& server, const std::string& id,
+                                        const HttpRequest& http);
 
 // Answer through the reply, also after they have returned, or fail.
 using KeptAction = ApiResult<void> (*)(const ServerParts& server, const HttpRequest& http,

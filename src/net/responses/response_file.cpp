@@ -12,8 +12,9 @@ namespace ruv {
 
 // Written JSON has no line breaks.
 Status save_response(SessionStore& files, const std::string& id, const StoredResponse& response) {
-  const SessionStore::Hold hold = TRY(files.hold("", id));
+  const SessionStore::Hold hold = TRY(files.hold(response.owner, id));
   Session file;
+  file.info.user = response.owner;
   file.info.name = id;
   file.info.created = file.info.updated = response.created;
   file.messages = fmt::format("{}\n{}\n{}", response.response, response.input, response.messages);
@@ -35,18 +36,20 @@ Result<StoredResponse> load_response(const SessionStore& files, const SessionInf
   const Json input = TRY(parse_json(lines[1], source));
   const Json messages = TRY(parse_json(lines[2], source));
   const bool has_items = input.is_array() && std::ranges::all_of(input, &Json::is_object);
-  if (!info.user.empty() || !rest.empty() || !response.is_object() || !has_items ||
-      !messages.is_array())
+  if (!rest.empty() || !response.is_object() || !has_items || !messages.is_array())
     return fail(Code::corrupt, "{}: not a response, its items and its conversation", source);
   if (response["status"] == "queued" || response["status"] == "in_progress") {
     lines[0] = interrupted_response(lines[0]);
   }
-  return StoredResponse{std::move(lines[0]), std::move(lines[1]), std::move(lines[2]),
-                        info.created};
+  return StoredResponse{.response = std::move(lines[0]),
+                        .input = std::move(lines[1]),
+                        .messages = std::move(lines[2]),
+                        .created = info.created,
+                        .owner = info.user};
 }
 
-Status erase_response(SessionStore& files, const std::string& id) {
-  const SessionStore::Hold hold = TRY(files.hold("", id));
+Status erase_response(SessionStore& files, const std::string& owner, const std::string& id) {
+  const SessionStore::Hold hold = TRY(files.hold(owner, id));
   return files.erase(hold);
 }
 

@@ -1,5 +1,5 @@
-// The files of kept responses. Each is a session's file whose text is three lines: the response,
-// the request's items and the conversation.
+// The files of kept responses. Each is a session's file, of its owner as user, whose text is three
+// lines: the response, the request's items and the conversation.
 #pragma once
 
 #include <string>
@@ -15,6 +15,6 @@ Status save_response(SessionStore& files, const std::string& id, const StoredRes
 // Fails: corrupt (the file is damaged, or is none of a response), not_found, internal.
 Result<StoredResponse> load_response(const SessionStore& files, const SessionInfo& info);
 // Fails: not_found, internal.
-Status erase_response(SessionStore& files, const std::string& id);
+Status erase_response(SessionStore& files, const std::string& owner, const std::string& id);
 
 }  // namespace ruv

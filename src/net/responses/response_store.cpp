@@ -24,7 +24,7 @@ std::string interrupted_response(std::string_view response) {
 uint64_t ResponseStore::Entry::n_bytes() const {
   constexpr uint64_t kOverhead = 256;
   return kOverhead + 2 * id.size() + response.response.size() + response.input.size() +
-         response.messages.size();
+         response.messages.size() + response.owner.size();
 }
 
 // The newest first, so that what does not fit is never read.
@@ -52,8 +52,8 @@ void ResponseStore::keep_in(SessionKeeper& files, std::function<void(std::string
         continue;
       }
     }
-    if (const Status status = erase_response(files.store(), info.name); !status.ok())
-      note_(status.message());
+    const Status status = erase_response(files.store(), info.user, info.name);
+    if (!status.ok()) note_(status.message());
   }
 }
 
@@ -70,8 +70,8 @@ void ResponseStore::remove(std::list<Entry>::iterator entry) {
 // The file goes later, but before any file that is written after this call.
 void ResponseStore::drop(std::list<Entry>::iterator entry) {
   if (files_ != nullptr) {
-    files_->post([this, id = entry->id] {
-      const Status status = erase_response(files_->store(), id);
+    files_->post([this, id = entry->id, owner = entry->response.owner] {
+      const Status status = erase_response(files_->store(), owner, id);
       if (!status.ok() && status.code() != Code::not_found) note_(status.message());
     });
   }
@@ -97,10 +97,11 @@ bool ResponseStore::add(Entry entry) {
 void ResponseStore::put(const std::string& id, StoredResponse response,
                         std::function<void()> kept) {
   {
+    const std::string owner = response.owner;
     const std::lock_guard lock(mutex_);
     if (add({id, std::move(response)}) && files_ != nullptr) {
-      files_->post([this, id, kept = std::move(kept)] {
-        write(id);
+      files_->post([this, id, owner, kept = std::move(kept)] {
+        write(id, owner);
         kept();
       });
       return;
@@ -111,7 +112,7 @@ void ResponseStore::put(const std::string& id, StoredResponse response,
 
 // On the keeper's thread, which must survive running out of memory. A file that says what was
 // before is worse than none.
-void ResponseStore::write(const std::string& id) const {
+void ResponseStore::write(const std::string& id, const std::string& owner) const {
   Status status;
   try {
     const std::optional<StoredResponse> response = find(id);
@@ -121,7 +122,7 @@ void ResponseStore::write(const std::string& id) const {
     status = Status(Code::out_of_memory, "no memory left to write a response");
   }
   if (!status.ok()) {
-    const Status gone = erase_response(files_->store(), id);
+    const Status gone = erase_response(files_->store(), owner, id);
     if (!gone.ok() && gone.code() != Code::not_found) note_(gone.message());
     note_(fmt::format("{}; response '{}' is kept in memory only", status.message(), id));
   }
@@ -144,10 +145,11 @@ void ResponseStore::erase(const std::string& id, std::function<void(Status)> era
     if (found == by_id_.end()) {
       status = Status(Code::not_found, fmt::format("no response '{}' is kept here", id));
     } else {
+      const std::string owner = found->second->response.owner;
       remove(found->second);
       if (files_ != nullptr) {
-        files_->post([this, id, erased = std::move(erased)] {
-          const Status gone = erase_response(files_->store(), id);
+        files_->post([this, id, owner, erased = std::move(erased)] {
+          const Status gone = erase_response(files_->store(), owner, id);
           erased(gone.code() == Code::not_found ? Status() : gone);
         });
         return;

@@ -26,6 +26,7 @@ struct StoredResponse {
   std::string messages;
   int64_t created = 0;         // unix seconds
   bool is_unfinished = false;  // it was generated when this was written
+  std::string owner = {};      // name of the key that asked for it; no other key's requests see it
 };
 
 // A response whose process ended before it did, as clients get it. Requires: an object in JSON.
@@ -60,7 +61,7 @@ class ResponseStore {
     StoredResponse response;
     uint64_t n_bytes() const;
   };
-  void write(const std::string& id) const;
+  void write(const std::string& id, const std::string& owner) const;
   // The functions in this group require the mutex.
   void remove(std::list<Entry>::iterator entry);
   // Its file goes, too.

@@ -75,6 +75,19 @@ class KeptResponsesTest : public testing::Test {
   std::unique_ptr<SessionKeeper> keeper_;
 };
 
+TEST_F(KeptResponsesTest, TheirOwnerIsKeptToo) {
+  std::promise<void> kept;
+  const StoredResponse response{.response = "{}", .input = "[]", .messages = "[]", .owner = "ann"};
+  store_->put("resp_a", response, [&] { kept.set_value(); });
+  kept.get_future().wait();
+  stop();
+  start();
+  ASSERT_TRUE(store_->find("resp_a"));
+  EXPECT_EQ(store_->find("resp_a")->owner, "ann");
+  EXPECT_EQ(erase("resp_a"), Code::ok);
+  EXPECT_EQ(n_files(), 0U);
+}
+
 TEST_F(KeptResponsesTest, WhatWasKeptIsThereInTheNextProcess) {
   put("resp_a", 1);
   put("resp_b", 2);

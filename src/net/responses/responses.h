@@ -24,7 +24,8 @@ Json input_items(const Json& body);
 
 // What a writer needs besides the answer.
 struct ResponseFrame {
-  Json body = {};  // the request's; members are repeated in the answer
+  Json body = {};          // the request's; members are repeated in the answer
+  std::string owner = {};  // as StoredResponse has it
   // JSON lists, written where that may take its time.
   std::string input = {};                            // the request's items
   std::string messages = {};                         // the conversation up to the answer

@@ -13,7 +13,7 @@ ApiResult<Json> messages_before(const ApiCall& call) {
   const Json* id = find_field(call.body, kField);
   if (id == nullptr) return Json::array();
   if (!id->is_string()) return wrong_type(kField, "a string", *id);
-  const auto found = call.service.responses->find(id->get<std::string>());
+  const auto found = find_kept(call.service, id->get<std::string>(), call.http);
   if (!found) return tl::unexpected(no_response(id->text(), kField));
   Json messages = *parse_json(found->messages, "kept messages");
   if (!messages.empty()) return messages;
@@ -36,7 +36,7 @@ ApiResult<void> add_instructions(const Json& body, Json& chat) {
 
 // Instructions are for this answer alone and are not kept with the conversation.
 ApiResult<void> respond(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
-  ResponseFrame frame{.body = call.body};
+  ResponseFrame frame{.body = call.body, .owner = call.http.key_name};
   frame.body.erase("input");
   const bool in_background = TRY(read_flag(call.body, "background", false));
   Json chat = TRY(chat_of_responses(call.body, TRY(messages_before(call))));
@@ -56,8 +56,8 @@ ApiResult<void> respond(const ApiCall& call, const std::shared_ptr<Reply>& reply
   // The members are held as a tree and as a text.
   const uint64_t n_bytes =
       8 * frame.body.dump().size() + frame.input.size() + frame.messages.size();
-  const std::shared_ptr<BackgroundReply> background =
-      TRY(BackgroundReply::begin(call.service.background, reply, request.stream, n_bytes));
+  const std::shared_ptr<BackgroundReply> background = TRY(BackgroundReply::begin(
+      call.service.background, reply, {frame.owner, request.stream, n_bytes}));
   frame.background = background;
   request.stream = true;
   return answer_conversation(call, std::move(request), responses_writer(std::move(frame)),
@@ -71,7 +71,7 @@ ApiResult<void> answer_responses(const ApiCall& call, const std::shared_ptr<Repl
 }
 
 HttpResponse show_items(const ServerParts& server, const HttpRequest& http) {
-  const auto found = server.responses->find(http.path_tail);
+  const auto found = find_kept(server, http.path_tail, http);
   if (!found) return error_response(no_response(http.path_tail, ""));
   const auto page = items_page(http.path_tail, *parse_json(found->input, "kept items"), http.query);
   if (!page) return error_response(page.error());

@@ -153,7 +153,8 @@ class ResponsesWriter final : public AnswerWriter {
                        .input = frame_.input,
                        .messages = std::move(messages),
                        .created = head_.created,
-                       .is_unfinished = is_unfinished},
+                       .is_unfinished = is_unfinished,
+                       .owner = frame_.owner},
                       std::move(kept));
   }
 
