@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "base/test_share.h"
 #include "text/test_vocabularies.h"
 
 namespace ruv::healing_test {
@@ -140,7 +141,7 @@ TEST(Healing, IsWhatAllContinuationsShare) {
   const std::vector<std::string> continuations = all_texts("ab ", 5);
   Agreement bytes;
   Agreement pieces;
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  for (uint64_t seed = 0; seed < 64 / kTestShare; ++seed) {
     Rng rng(seed);
     const auto bpe = test_tokenizer(byte_test_spec(random_merges(rng, {"a", "b", "Ġ"}, 12)));
     std::vector<std::string> list{"a", "b", "▁"};

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "base/test_share.h"
 #include "base/utf8.h"
 #include "text/end_of_turn.h"
 #include "text/test_vocabularies.h"
@@ -470,14 +471,15 @@ TEST(Detokenizer, AnAnswerKeepsItsFirstSpaceAndATextDoesNot) {
 }
 
 TEST(Tokenizer, AMegabyteWithoutAWordBoundary) {
+  constexpr size_t kSize = 1'000'000 / kTestShare;
   std::string astronauts;
-  while (astronauts.size() < 1'000'000) astronauts += "\U0001F9D1\u200D\U0001F680";
+  while (astronauts.size() < kSize) astronauts += "\U0001F9D1\u200D\U0001F680";
   for (const auto& tokenizer :
        {byte_tokenizer("llama-bpe"), byte_tokenizer("gpt-4o"), byte_tokenizer("falcon"),
         byte_tokenizer("deepseek-llm"), piece_tokenizer()}) {
     for (const std::string& text :
-         {std::string(1'000'000, 'a'), std::string(1'000'000, ' '), std::string(1'000'000, '\n'),
-          std::string(1'000'000, 'A'), std::string(1'000'000, '<'), astronauts}) {
+         {std::string(kSize, 'a'), std::string(kSize, ' '), std::string(kSize, '\n'),
+          std::string(kSize, 'A'), std::string(kSize, '<'), astronauts}) {
       std::vector<Token> ids;
       tokenizer->encode(text, SpecialParsing::on, false, ids);
       EXPECT_EQ(tokenizer->decode(ids, true), text);

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/rng.h"
+#include "base/test_share.h"
 #include "base/utf8.h"
 #include "text/test_vocabularies.h"
 
@@ -216,7 +217,7 @@ TEST(Unigram, SplitsBeforeEachSpace) {
 // come early.
 TEST(Unigram, AddsFloatsAsSentencepiece) {
   Rng rng(3);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 64 / int{kTestShare}; ++i) {
     const float scale = std::exp2(static_cast<float>(rng.below(14))) * 1.01F;
     TokenizerSpec spec = random_spec(rng, scale, i % 3 == 0);
     spec.add_space_prefix = i % 2 == 0;

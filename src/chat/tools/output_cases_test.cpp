@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/rng.h"
+#include "base/test_share.h"
 #include "chat/chat_template.h"
 #include "chat/rendered_chat.h"
 #include "chat/tools/tool_parser.h"
@@ -234,10 +235,10 @@ TEST(OutputCases, PiecesGiveTheSameDeltas) {
   for (int i = 0; i < static_cast<int>(cases.size()); ++i) {
     const ParseCase test = read_case(cases[i]);
     const Parsed whole = parsed_in_pieces(test, {});
-    for (size_t cut = 0; cut <= test.text.size(); ++cut) {
+    for (size_t cut = 0; cut <= test.text.size(); cut += kTestShare) {
       ASSERT_EQ(parsed_in_pieces(test, {cut}), whole) << "case " << i << " cut at " << cut;
     }
-    for (int k = 0; k < 1000; ++k) {
+    for (int k = 0; k < 1000 / int{kTestShare}; ++k) {
       std::vector<size_t> cuts;
       const size_t most = 2 + rng.below(40);
       for (size_t at = rng.below(most); at < test.text.size(); at += 1 + rng.below(most)) {

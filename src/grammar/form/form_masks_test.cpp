@@ -128,7 +128,8 @@ TEST(FormMasks, AreThoseOfAPlainRecogniserOnSmallVocabularies) {
   }
   MaskCounts counts;
   constexpr size_t kGroup = 20;  // cases that share a vocabulary
-  for (size_t i = 0; i < cases.size() && !testing::Test::HasFailure(); i += kGroup * kTestShare) {
+  constexpr size_t kShare = kTestShare * kTestShare / 2 + 1;
+  for (size_t i = 0; i < cases.size() && !testing::Test::HasFailure(); i += kGroup * kShare) {
     const std::span group = std::span(cases).subspan(i, std::min(kGroup, cases.size() - i));
     std::vector<std::string> texts = {"{\"é\": \"😀\"},\n  "};
     for (const MaskCase& one : group) texts.insert(texts.end(), one.texts.begin(), one.texts.end());
@@ -141,7 +142,7 @@ TEST(FormMasks, AreThoseOfAPlainRecogniserOnSmallVocabularies) {
   }
   fmt::print("{} schemas ({} refused), {} texts, {} masks\n", counts.n_schemas, counts.n_refused,
              counts.n_texts, counts.n_masks);
-  EXPECT_GT(counts.n_masks, 5000U / kTestShare);
+  EXPECT_GT(counts.n_masks, 5000U / kShare);
 }
 
 std::string bytes_of_base64(std::string_view text) {
@@ -173,6 +174,7 @@ MaskVocabulary vocabulary_of_ranks(const std::string& path) {
 
 TEST(FormMasks, AreThoseOfAPlainRecogniserOnWholeVocabularies) {
   for (const std::string name : {"cl100k_base", "qwen"}) {
+    if (kTestShare > 1 && name != "qwen") continue;
     const std::string path = masks_data("tokenizers/tiktoken/" + name + ".tiktoken");
     if (!fs::exists(path)) GTEST_SKIP() << path;
     Rng rng(31);
@@ -208,7 +210,7 @@ TEST(FormMasks, OfPatternsAreThoseOfTheirLanguages) {
   size_t n_masks = 0;
   size_t n_lines = 0;
   for (std::string line; std::getline(lines, line) && !testing::Test::HasFailure();) {
-    if (!is_full_run() && n_lines++ % 3 != 0) continue;
+    if (!is_full_run() && n_lines++ % (3 * kTestShare) != 0) continue;
     const auto one = parse_json(line, "line");
     ASSERT_TRUE(one);
     std::vector<std::string> texts;
@@ -241,7 +243,7 @@ TEST(FormMasks, OfPatternsAreThoseOfTheirLanguages) {
     }
   }
   fmt::print("{} patterns, {} masks\n", n_patterns, n_masks);
-  EXPECT_GT(n_patterns, 100U);
+  EXPECT_GT(n_patterns, 100U / kTestShare);
 }
 
 // A grammar's texts, tried from the start each time.

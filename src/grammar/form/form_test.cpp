@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "base/test_share.h"
 #include "text/test_vocabularies.h"
 
 namespace ruv {
@@ -162,7 +163,7 @@ TEST(Form, CountsTheCharactersOfLongStrings) {
     const auto form = world.schema(schema + "}");
     ASSERT_TRUE(form);
     const Lock guard(world.space->mutex());
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < 24 / int{kTestShare}; ++round) {
       FormReader reader = (*form)->reader();
       ASSERT_TRUE(reader.accept("\""));
       for (uint32_t n = 0; n < 70;) {
@@ -260,7 +261,7 @@ TEST(Form, MasksAreThoseOfTokensTriedOneByOne) {
   for (const std::string_view schema : schemas) {
     const auto form = world.schema(schema);
     ASSERT_TRUE(form) << form.error().message();
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < 24 / int{kTestShare}; ++round) {
       const Lock guard(world.space->mutex());
       FormReader reader = (*form)->reader();
       std::string text;
@@ -285,7 +286,7 @@ TEST(Form, MasksAreThoseOfTokensTriedOneByOne) {
       }
     }
   }
-  EXPECT_GT(n_masks, 1000U);
+  EXPECT_GT(n_masks, 1000U / kTestShare);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "base/test_share.h"
 #include "grammar/form/form.h"
 #include "grammar/form/test_schemas.h"
 #include "grammar/schema/test_validator.h"
@@ -251,7 +252,7 @@ TEST(SchemaProperty, MasksAreThoseOfTokensTriedOneByOne) {
   DrawnForms drawn;
   size_t n_masks = 0;
   std::optional<FormWorld> world;
-  for (int seed = 0; seed < 1000 * times(); ++seed) {
+  for (int seed = 0; seed < 1000 * times() / int{kTestShare}; ++seed) {
     Rng rng(static_cast<uint64_t>(seed) + 2'000'000);
     if (seed % 40 == 0) world.emplace(random_pieces(rng));
     const int draft = kDrafts[static_cast<size_t>(seed) % kDrafts.size()];
@@ -285,7 +286,7 @@ TEST(SchemaProperty, MasksAreThoseOfTokensTriedOneByOne) {
     }
   }
   fmt::print("{}; {} masks\n", drawn.report(), n_masks);
-  EXPECT_GT(n_masks, 3000U);
+  EXPECT_GT(n_masks, 3000U / kTestShare);
 }
 
 }  // namespace

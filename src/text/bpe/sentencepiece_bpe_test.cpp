@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/rng.h"
+#include "base/test_share.h"
 #include "base/utf8.h"
 #include "text/bpe/symbol_merger.h"
 
@@ -131,7 +132,7 @@ class WholeMerger {
 
 TEST(SentencePieceBpe, WordsHaveTheTokensOfTheWholeText) {
   Rng rng(31);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 320 / int{kTestShare}; ++round) {
     const TokenizerSpec spec = random_spec(rng, round % 2 == 0);
     auto tokenizer = SentencePieceBpe::create(spec);
     ASSERT_TRUE(tokenizer.has_value()) << tokenizer.error().message();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "base/test_share.h"
 
 namespace ruv::pre_tokenizer_test {
 namespace {
@@ -164,7 +165,7 @@ TEST(PreTokenizer, ErrorsOfAStepArePassedOn) {
 TEST(PreTokenizer, WordsCoverAnyBytes) {
   Rng rng(3);
   for (const char* scheme : {"gpt-2", "qwen2", "gpt-4o", "falcon", "deepseek-llm", "deepseek-v3"}) {
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 320 / int{kTestShare}; ++i) {
       std::string text;
       for (uint64_t n = 1 + rng.below(40); n > 0; --n) text += static_cast<char>(rng.next());
       words_of(scheme, text);
