@@ -35,6 +35,7 @@ struct OptionRow {
   int64_t most = 0;
   int64_t most_bytes = 0;    // 0: any number
   bool is_sampling = false;  // it says how a token is drawn
+  std::span<const std::string_view> words = {};  // texts of these only; empty: any
 };
 
 // Rows for the fields of GenerateParams but those that hold token ids, which a vocabulary limits.

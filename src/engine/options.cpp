@@ -2,12 +2,16 @@
 // the command line writes '-' for '_'.
 #include "ruv/options.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <type_traits>
 
 #include "base/result.h"
 #include "base/token_ids.h"
+#include "engine/sample/step_order.h"
 
 namespace ruv {
 namespace {
@@ -66,6 +70,13 @@ OptionValue get_seed(const GenerateParams& params) {
 }
 void set_seed(GenerateParams& params, OptionValue value) {
   params.seed = static_cast<uint64_t>(std::get<int64_t>(value));
+}
+OptionValue get_samplers(const GenerateParams& params) {
+  if (!params.samplers) return {};
+  return *params.samplers;
+}
+void set_samplers(GenerateParams& params, OptionValue value) {
+  params.samplers = std::get<std::vector<std::string>>(std::move(value));
 }
 OptionValue get_logprobs(const GenerateParams& params) {
   if (params.n_logprobs == -1) return {};
@@ -146,6 +157,15 @@ constexpr std::array kRows = {
         "prefer tokens near this probability and steer their mean to it; below 0: not")),
     sampling(number<&P::adaptive_decay>("adaptive_decay", 0, 0.99,
                                         "how much of that mean stays after each token")),
+    sampling(OptionRow{.name = "samplers",
+                       .kind = Kind::texts,
+                       .doc = "the steps that choose a token, in this order and no others; may be "
+                              "repeated; not given: as documented",
+                       .get = get_samplers,
+                       .set = set_samplers,
+                       .most = std::ssize(kSampleStepNames),
+                       .most_bytes = kMaxBreakerBytes,
+                       .words = kSampleStepNames}),
     OptionRow{.name = "seed",
               .kind = Kind::integer,
               .doc = "same seed, same answer; drawn when not given",
@@ -191,6 +211,10 @@ Status check_texts(const OptionRow& row, const std::vector<std::string>& texts) 
   for (const std::string& text : texts) {
     if (text.empty()) {
       return fail(Code::invalid, "{}: an empty text says nothing; leave it out", row.name);
+    }
+    if (!row.words.empty() && std::ranges::find(row.words, text) == row.words.end()) {
+      return fail(Code::invalid, "{}: '{}' is none of {}", row.name, text,
+                  fmt::join(row.words, ", "));
     }
     if (row.most_bytes > 0 && std::ssize(text) > row.most_bytes) {
       return fail(Code::invalid, "{}: a text of {} bytes, at most {} are allowed", row.name,
@@ -282,6 +306,7 @@ Status check_params(const GenerateParams& params, int64_t n_vocab) {
     if (!std::holds_alternative<std::monostate>(value)) TRY(check_value(row, value));
   }
   TRY(check_prompt_logprobs(params));
+  TRY(check_samplers(params));
   if (params.max_tokens >= 0 && params.min_tokens > params.max_tokens) {
     return fail(Code::invalid, "min_tokens: {} is more than max_tokens, {}", params.min_tokens,
                 params.max_tokens);

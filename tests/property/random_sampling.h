@@ -8,7 +8,7 @@ namespace ruv {
 
 // `has_text`: the model has a tokenizer.
 inline void draw_sampling(Rng& rng, bool has_text, GenerateParams& params) {
-  switch (rng.below(9)) {
+  switch (rng.below(10)) {
     case 0:
       params.typical_p = 0.9;
       params.xtc_probability = 0.5;
@@ -39,6 +39,12 @@ inline void draw_sampling(Rng& rng, bool has_text, GenerateParams& params) {
       params.stop_tokens = {3, 5, 8};
       if (has_text) params.bad_words = {"a", " and", "five"};
       params.ignore_eos = false;
+      break;
+    case 7:
+      params.samplers = {"top_k", "temperature", "penalties", "top_p", "xtc"};
+      params.repetition_penalty = 1.2;
+      params.xtc_probability = 0.5;
+      params.xtc_threshold = 0.05;
       break;
     default:  // as it is
       break;

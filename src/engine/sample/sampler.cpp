@@ -116,7 +116,11 @@ bool Sampler::takes_likeliest() const {
 
 // Lists that others look at may be large.
 Sampler::Sampler(const GenerateParams& params, const Tokenizer* tokenizer)
-    : params_(params), dry_(params, tokenizer), cuts_(params), steering_(params) {
+    : order_(params),
+      params_(order_.without_others(params)),
+      dry_(params_, tokenizer),
+      cuts_(params_),
+      steering_(params_) {
   params_.allowed_token_ids = {};
   params_.bad_words = {};
 }
@@ -132,6 +136,9 @@ Token Sampler::sample(std::span<float> logits, const SampleHistory& history,
                       const SampleNumbers& numbers, SteerState& state,
                       SampleScratch& scratch) const {
   for (const auto& [id, bias] : params_.logit_bias) logits[static_cast<size_t>(id)] += bias;
+  if (order_.is_given() && draws()) {
+    return draw_in_order(logits, history, numbers, state, scratch);
+  }
   penalize(logits, history, scratch);
   if (dry_.is_needed()) dry_.apply(logits, history.tokens, history.draft, scratch.dry);
   if (!draws()) return argmax(logits);
@@ -257,11 +264,17 @@ Token Sampler::draw_after_cuts(std::span<const float> logits, const SampleNumber
   } else {
     cuts_.apply(kept, numbers.coin);
   }
+  return draw_of_weighed(numbers.place, state, scratch);
+}
+
+// Of scratch.kept.
+Token Sampler::draw_of_weighed(double place, SteerState& state, SampleScratch& scratch) const {
+  std::vector<WeighedToken>& kept = scratch.kept;
   const bool weighs_anew = steering_.aims_at_probability();
   if (weighs_anew) steering_.prefer_target(kept, state, scratch.probabilities);
   double total = 0;
   for (const WeighedToken& token : kept) total += token.weight;
-  const size_t i = draw_of_kept_tokens(kept, total, numbers.place);
+  const size_t i = draw_of_kept_tokens(kept, total, place);
   const double probability = weighs_anew ? scratch.probabilities[i] : kept[i].weight / total;
   if (steering_.is_needed()) steering_.learn(probability, state);
   return kept[i].id;

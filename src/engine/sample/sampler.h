@@ -2,8 +2,8 @@
 // frequency penalties; DRY; then the likeliest token if the temperature is 0, otherwise
 // top-n-sigma, temperature, top-k, typical-p, top-p, min-p, XTC and one random draw. A dynamic
 // temperature comes after the cuts instead, and adaptive-p then weighs what they left. Mirostat
-// replaces all cuts. Deterministic: equal logits, history, random numbers and state give equal
-// tokens.
+// replaces all cuts. A request may give another order (StepOrder). Deterministic: equal logits,
+// history, random numbers and state give equal tokens.
 //
 // A sampler only holds parameters, so several rows of one sequence may be sampled at once, each
 // with the random numbers of its place and the memory of its thread, unless it is steered: then
@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "engine/sample/dry_penalty.h"
 #include "engine/sample/steering.h"
+#include "engine/sample/step_order.h"
 #include "engine/sample/token_cuts.h"
 #include "ruv/engine.h"
 
@@ -82,12 +83,19 @@ class Sampler {
   void keep_top_k(std::span<const float> logits, SampleScratch& to) const;
   Token draw_after_cuts(std::span<const float> logits, const SampleNumbers& numbers,
                         SteerState& state, SampleScratch& scratch) const;
+  Token draw_of_weighed(double place, SteerState& state, SampleScratch& scratch) const;
+  Token draw_in_order(std::span<float> logits, const SampleHistory& history,
+                      const SampleNumbers& numbers, SteerState& state,
+                      SampleScratch& scratch) const;
+  void change_logits(SampleStep step, std::span<float> logits, const SampleHistory& history,
+                     SampleScratch& scratch) const;
   double weigh_all(std::span<const float> logits, float max, SampleScratch& to) const;
   void keep_heaviest(std::span<const float> logits, double total, SampleScratch& to) const;
   double weigh_kept(SampleScratch& to) const;
   Token draw_of_kept(double total, double uniform, const SampleScratch& from) const;
 
-  GenerateParams params_;
+  StepOrder order_;
+  GenerateParams params_;  // neutral where order_ leaves a step out
   DryPenalty dry_;
   TokenCuts cuts_;
   Steering steering_;

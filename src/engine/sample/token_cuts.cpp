@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/elementary.h"
 
@@ -12,6 +13,8 @@ using Tokens = std::vector<WeighedToken>;
 
 // Tokens that are further from typical than this weigh nothing.
 constexpr double kMostOdd = 1024;
+// Logits divided by less would not all be numbers in float32.
+constexpr double kLeastTemperature = 1e-30;
 
 float largest_logit(const Tokens& tokens) {
   float max = tokens.front().logit;
@@ -81,7 +84,7 @@ void TokenCuts::apply(Tokens& tokens, double coin) const {
   const double temperature = dynatemp_range_ > 0 ? 1 : temperature_;
   weigh(tokens, temperature);
   if (typical_p_ < 1) keep_typical(tokens, temperature);
-  if (top_p_ < 1 || min_p_ > 0) keep_likely(tokens);
+  if (top_p_ < 1 || min_p_ > 0) keep_likely(tokens, top_p_, min_p_);
   if (tosses() && coin < xtc_probability_) exclude_top(tokens);
   if (dynatemp_range_ > 0) heat(tokens);
 }
@@ -120,13 +123,14 @@ void TokenCuts::keep_typical(Tokens& tokens, double temperature) const {
       });
 }
 
-void TokenCuts::keep_likely(Tokens& tokens) const {
-  const double wanted = top_p_ * sum_of(tokens);
+void TokenCuts::keep_likely(Tokens& tokens, double top_p, double min_p) {
+  const double wanted =
+      top_p < 1 ? top_p * sum_of(tokens) : std::numeric_limits<double>::infinity();
   double most = 0;
   for (const WeighedToken& token : tokens) most = std::max(most, token.weight);
   double sum = 0;
   keep_first(tokens, precedes, [&](const WeighedToken& next) {
-    const bool is_wanted = sum < wanted && next.weight >= min_p_ * most;
+    const bool is_wanted = sum < wanted && next.weight >= min_p * most;
     sum += next.weight;
     return is_wanted;
   });
@@ -147,9 +151,8 @@ void TokenCuts::exclude_top(Tokens& tokens) const {
 }
 
 // From temperature - range, where one token is certain, to temperature + range, where all that are
-// left are equally likely.
-void TokenCuts::heat(Tokens& tokens) const {
-  if (tokens.size() < 2) return;
+// left are equally likely; 0: the likeliest token.
+double TokenCuts::temperature_of(Tokens& tokens) const {
   weigh(tokens, 1);  // anew, as the likeliest may be gone
   const double entropy = exact_log(sum_of(tokens)) + mean_depth(tokens, 1);
   const double share = entropy / exact_log(static_cast<double>(tokens.size()));
@@ -157,9 +160,38 @@ void TokenCuts::heat(Tokens& tokens) const {
                        : dynatemp_exponent_ == 0 ? 1.0
                                                  : 0.0;
   const double low = std::max(0.0, temperature_ - dynatemp_range_);
-  const double temperature = low + (temperature_ + dynatemp_range_ - low) * power;
+  return low + (temperature_ + dynatemp_range_ - low) * power;
+}
+
+void TokenCuts::heat(Tokens& tokens) const {
+  if (tokens.size() < 2) return;
+  const double temperature = temperature_of(tokens);
   if (temperature > 0) return weigh(tokens, temperature);
   tokens = {*std::ranges::min_element(tokens, precedes)};
+}
+
+// As heat(), or by the temperature itself, in the logits, for steps that come after it.
+void TokenCuts::cool(Tokens& tokens) const {
+  if (tokens.size() < 2) return;
+  const double temperature = dynatemp_range_ > 0 ? temperature_of(tokens) : temperature_;
+  if (temperature < kLeastTemperature) {
+    tokens = {*std::ranges::min_element(tokens, precedes)};
+    return;
+  }
+  constexpr double kMost = std::numeric_limits<float>::max();
+  for (WeighedToken& token : tokens) {
+    const double logit = double{token.logit} / temperature;
+    token.logit = static_cast<float>(std::clamp(logit, -kMost, kMost));
+  }
+}
+
+void TokenCuts::apply_step(SampleStep step, Tokens& tokens, double coin) const {
+  if (step == SampleStep::temperature) return cool(tokens);
+  weigh(tokens, 1);
+  if (step == SampleStep::typical_p && typical_p_ < 1) keep_typical(tokens, 1);
+  if (step == SampleStep::top_p && top_p_ < 1) keep_likely(tokens, top_p_, 0);
+  if (step == SampleStep::min_p && min_p_ > 0) keep_likely(tokens, 1, min_p_);
+  if (step == SampleStep::xtc && tosses() && coin < xtc_probability_) exclude_top(tokens);
 }
 
 }  // namespace ruv

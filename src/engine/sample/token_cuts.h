@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "engine/sample/step_order.h"
 #include "ruv/params.h"
 
 namespace ruv {
@@ -36,15 +37,20 @@ class TokenCuts {
   // Weighs the tokens and drops those that are cut; at least one stays. `coin`: a random number in
   // [0, 1), used if tosses(). Requires: there are tokens, all logits are finite.
   void apply(std::vector<WeighedToken>& tokens, double coin) const;
+  // One of the steps that look at all tokens, whose logits a temperature divides. Requires: there
+  // are tokens, all logits are finite.
+  void apply_step(SampleStep step, std::vector<WeighedToken>& tokens, double coin) const;
 
  private:
   // No two tokens can have a probability above it, so that nothing would be excluded.
   static constexpr double kMaxThreshold = 0.5;
 
   void keep_typical(std::vector<WeighedToken>& tokens, double temperature) const;
-  void keep_likely(std::vector<WeighedToken>& tokens) const;
+  static void keep_likely(std::vector<WeighedToken>& tokens, double top_p, double min_p);
   void exclude_top(std::vector<WeighedToken>& tokens) const;
+  double temperature_of(std::vector<WeighedToken>& tokens) const;
   void heat(std::vector<WeighedToken>& tokens) const;
+  void cool(std::vector<WeighedToken>& tokens) const;
 
   double temperature_, top_p_, min_p_, typical_p_;
   double xtc_probability_, xtc_threshold_;

@@ -30,7 +30,6 @@ constexpr std::array kInfillFields{
     FieldRow{"cache_prompt", kHonoured, "another name of cache_prefix"},
     FieldRow{"user", kHonoured, "whose request it is"},
     FieldRow{"timeout_ms", kHonoured, "the answer fails when it is not finished in this time"},
-    FieldRow{"samplers", kUnsupported, "their order is fixed"},
     FieldRow{"response_fields", kUnsupported, "answers have all members", "[[]]"},
     FieldRow{"min_keep", kUnsupported, "", "[0, 1]"},
     FieldRow{"n_indent", kUnsupported, "", "[0]"},

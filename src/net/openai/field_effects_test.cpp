@@ -50,7 +50,7 @@ std::vector<FieldPlace> field_places() {
 Json other_value(const OptionRow& row) {
   const OptionValue usual = row.get({});
   if (row.kind == OptionRow::Kind::flag) return !std::get<bool>(usual);
-  if (row.kind == OptionRow::Kind::texts) return "x";
+  if (row.kind == OptionRow::Kind::texts) return row.words.empty() ? "x" : row.words.front();
   if (row.kind == OptionRow::Kind::integer) {
     const int64_t whole = std::get<int64_t>(usual);
     return whole < row.most ? whole + 1 : whole - 1;

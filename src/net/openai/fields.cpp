@@ -85,7 +85,6 @@ constexpr std::array kSharedFields{
 // What other servers take: llama.cpp's, vLLM's and SGLang's.
 constexpr std::array kForeignFields{
     FieldRow{"tfs_z", kUnsupported, "", "[1]"},
-    FieldRow{"samplers", kUnsupported, "their order is fixed"},
     FieldRow{"min_keep", kUnsupported, "", "[0, 1]"},
     FieldRow{"use_beam_search", kUnsupported, "", "[false]"},
     FieldRow{"length_penalty", kUnsupported, "", "[1]"},

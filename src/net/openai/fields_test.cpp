@@ -107,11 +107,12 @@ TEST(Fields, EveryOptionOfTheTableIsAField) {
     body["continue_final_message"] = true;
     using Kind = OptionRow::Kind;
     const double number = std::min(1.0, row.max);
-    const OptionValue values[] = {true, int64_t{1}, number, std::vector<std::string>{"x"}};
+    const std::string text(row.words.empty() ? "x" : row.words.front());
+    const OptionValue values[] = {true, int64_t{1}, number, std::vector<std::string>{text}};
     if (row.kind == Kind::flag) {
       body[row.name] = true;
     } else if (row.kind == Kind::texts) {
-      body[row.name] = "x";
+      body[row.name] = text;
     } else if (row.kind == Kind::number) {
       body[row.name] = number;
     } else {

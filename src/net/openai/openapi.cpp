@@ -29,6 +29,7 @@ Json option_schema(const OptionRow& row) {
     schema["type"] = {"array", "string", "null"};
     schema["items"] = {{"type", "string"}};
     schema["maxItems"] = row.most;
+    for (const std::string_view word : row.words) schema["items"]["enum"].push_back(word);
   }
   return schema;
 }

@@ -106,6 +106,7 @@ inline Json asked(const Request& request) {
   note("mirostat_eta", p.mirostat_eta, usual.mirostat_eta);
   note("adaptive_target", p.adaptive_target, usual.adaptive_target);
   note("adaptive_decay", p.adaptive_decay, usual.adaptive_decay);
+  if (p.samplers) json["samplers"] = *p.samplers;
   note("stop", p.stop, usual.stop);
   note("include_stop", p.include_stop, usual.include_stop);
   note("stop_tokens", p.stop_tokens, usual.stop_tokens);
