@@ -27,14 +27,14 @@ struct OptionRow {
   } kind;
   const char* doc;
   OptionValue (*get)(const GenerateParams&);
-  // Requires: a value of the row's kind.
+  // Requires: a value of the row's kind, or what get() gave.
   void (*set)(GenerateParams&, OptionValue);
   double min = 0;
   double max = 0;
   int64_t least = 0;
   int64_t most = 0;
-  int64_t most_bytes = 0;    // 0: any number
-  bool is_sampling = false;  // it says how a token is drawn
+  int64_t most_bytes = 0;                        // 0: any number
+  bool is_sampling = false;                      // it says how a token is drawn
   std::span<const std::string_view> words = {};  // texts of these only; empty: any
 };
 

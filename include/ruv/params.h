@@ -73,8 +73,8 @@ struct GenerateParams {
   double adaptive_decay = 0.9;
   // The steps that choose a token, by name and in this order; those that are not named are left
   // out: "penalties", "dry", "top_n_sigma", "top_k", "typ_p" or "typical_p", "top_p", "min_p",
-  // "xtc", "temperature" or "temp", "adaptive_p" at the end, and "tfs_z", which does nothing. Unset:
-  // as the comments above say. Not with mirostat.
+  // "xtc", "temperature" or "temp", "adaptive_p" at the end, and "tfs_z", which does nothing.
+  // Unset: as the comments above say. Not with mirostat.
   std::optional<std::vector<std::string>> samplers = {};
   // Only these tokens may come, and the ends of an answer only where they are among them; empty:
   // all may.

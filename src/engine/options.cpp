@@ -76,7 +76,9 @@ OptionValue get_samplers(const GenerateParams& params) {
   return *params.samplers;
 }
 void set_samplers(GenerateParams& params, OptionValue value) {
-  params.samplers = std::get<std::vector<std::string>>(std::move(value));
+  params.samplers.reset();
+  if (auto* names = std::get_if<std::vector<std::string>>(&value))
+    params.samplers = std::move(*names);
 }
 OptionValue get_logprobs(const GenerateParams& params) {
   if (params.n_logprobs == -1) return {};

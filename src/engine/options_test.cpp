@@ -13,8 +13,9 @@ const OptionRow& row_of(const char* name) { return *find_generate_option(name); 
 
 TEST(Options, ReadWhatTheyWrote) {
   for (const OptionRow& row : generate_options()) {
-    const OptionValue values[] = {true, int64_t{1}, std::min(1.0, row.max),
-                                  std::vector<std::string>{"a", "b"}};
+    std::vector<std::string> texts(row.words.begin(), row.words.end());
+    if (texts.empty()) texts = {"a", "b"};
+    const OptionValue values[] = {true, int64_t{1}, std::min(1.0, row.max), texts};
     for (size_t kind = 0; kind < std::size(values); ++kind) {
       GenerateParams params;
       const bool fits = kind == static_cast<size_t>(row.kind);
@@ -23,6 +24,15 @@ TEST(Options, ReadWhatTheyWrote) {
       EXPECT_EQ(row.get(params), values[kind]) << row.name;
     }
   }
+}
+
+TEST(Options, WordsAreThoseOfTheRow) {
+  GenerateParams params;
+  const Status status =
+      set_option(row_of("samplers"), params, std::vector<std::string>{"top_k", "infill"});
+  EXPECT_EQ(status.code(), Code::invalid);
+  EXPECT_EQ(status.message().find("samplers: 'infill' is none of penalties, "), 0U);
+  EXPECT_FALSE(params.samplers);
 }
 
 TEST(Options, IntegersKeepTheirLastBit) {

@@ -292,13 +292,15 @@ class Keys(unittest.TestCase):
 class Properties(unittest.TestCase):
     def test_props_version_ready_and_openapi(self):
         with Server("--temperature", "0.25", "--top-k", "3", "--dry-sequence-breakers", "x",
-                    "--dry-sequence-breakers", "y z") as server:
+                    "--dry-sequence-breakers", "y z", "--samplers", "top_k", "--samplers",
+                    "temperature") as server:
             props = server.get("/props")
             self.assertEqual(props["model_alias"], "nano")
             params = props["default_generation_settings"]["params"]
             self.assertEqual((params["temperature"], params["top_k"]), (0.25, 3))
             # They replace the defaults.
             self.assertEqual(params["dry_sequence_breakers"], ["x", "y z"])
+            self.assertEqual(params["samplers"], ["top_k", "temperature"])
             self.assertEqual(params["mirostat"], 0)
             self.assertTrue(server.get("/version")["version"])
             self.assertEqual(server.get("/ready"), {"status": "ready"})

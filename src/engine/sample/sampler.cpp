@@ -267,7 +267,7 @@ Token Sampler::draw_after_cuts(std::span<const float> logits, const SampleNumber
   return draw_of_weighed(numbers.place, state, scratch);
 }
 
-// Of scratch.kept.
+// Draws from scratch.kept.
 Token Sampler::draw_of_weighed(double place, SteerState& state, SampleScratch& scratch) const {
   std::vector<WeighedToken>& kept = scratch.kept;
   const bool weighs_anew = steering_.aims_at_probability();

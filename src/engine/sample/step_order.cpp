@@ -9,12 +9,18 @@ namespace ruv {
 namespace {
 
 constexpr std::pair<std::string_view, SampleStep> kSteps[] = {
-    {"penalties", SampleStep::penalties},     {"dry", SampleStep::dry},
-    {"top_n_sigma", SampleStep::top_n_sigma}, {"top_k", SampleStep::top_k},
-    {"typ_p", SampleStep::typical_p},         {"typical_p", SampleStep::typical_p},
-    {"top_p", SampleStep::top_p},             {"min_p", SampleStep::min_p},
-    {"tfs_z", SampleStep::tail_free},         {"xtc", SampleStep::xtc},
-    {"temperature", SampleStep::temperature}, {"temp", SampleStep::temperature},
+    {"penalties", SampleStep::penalties},
+    {"dry", SampleStep::dry},
+    {"top_n_sigma", SampleStep::top_n_sigma},
+    {"top_k", SampleStep::top_k},
+    {"typ_p", SampleStep::typical_p},
+    {"typical_p", SampleStep::typical_p},
+    {"top_p", SampleStep::top_p},
+    {"min_p", SampleStep::min_p},
+    {"tfs_z", SampleStep::tail_free},
+    {"xtc", SampleStep::xtc},
+    {"temperature", SampleStep::temperature},
+    {"temp", SampleStep::temperature},
     {"adaptive_p", SampleStep::adaptive_p}};
 static_assert(std::ranges::equal(kSteps, kSampleStepNames, {},
                                  &std::pair<std::string_view, SampleStep>::first));

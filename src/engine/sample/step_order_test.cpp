@@ -25,10 +25,10 @@ struct Left {
   double p;
 };
 
-class Reference {
+class StepReference {
  public:
-  Reference(const GenerateParams& params, const std::vector<float>& logits,
-            const std::vector<Token>& history, double coin)
+  StepReference(const GenerateParams& params, const std::vector<float>& logits,
+                const std::vector<Token>& history, double coin)
       : params_(params), history_(history), coin_(coin) {
     for (size_t i = 0; i < logits.size(); ++i) {
       left_.push_back({static_cast<Token>(i), double{logits[i]}, 0});
@@ -66,8 +66,8 @@ class Reference {
     for (Left& t : left_) {
       const auto n = static_cast<double>(std::ranges::count(history_, t.id));
       if (n == 0) continue;
-      t.logit = t.logit > 0 ? t.logit / params_.repetition_penalty
-                            : t.logit * params_.repetition_penalty;
+      t.logit =
+          t.logit > 0 ? t.logit / params_.repetition_penalty : t.logit * params_.repetition_penalty;
       t.logit -= n * params_.frequency_penalty + params_.presence_penalty;
     }
   }
@@ -157,8 +157,8 @@ std::vector<float> random_logits(Rng& rng) {
 
 // Some of the names, in any order.
 std::vector<std::string> random_order(Rng& rng) {
-  std::vector<std::string> names = {"penalties", "top_n_sigma", "top_k", "typ_p", "top_p", "dry",
-                                    "min_p",     "xtc",         "tfs_z", "temperature"};
+  std::vector<std::string> names = {"penalties", "top_n_sigma", "top_k", "typ_p", "top_p",
+                                    "dry",       "min_p",       "xtc",   "tfs_z", "temperature"};
   for (size_t i = names.size(); i > 1; --i) std::swap(names[i - 1], names[rng.below(i)]);
   names.resize(rng.below(names.size() + 1));
   return names;
@@ -179,7 +179,7 @@ TEST(StepOrder, IsTheOneThatIsGiven) {
     const bool tosses = std::ranges::find(*params.samplers, "xtc") != params.samplers->end();
     Rng numbers(seed);
     numbers.next();
-    Reference reference(params, logits, history, tosses ? numbers.uniform() : 1);
+    StepReference reference(params, logits, history, tosses ? numbers.uniform() : 1);
     for (const std::string& step : *params.samplers) reference.apply(step);
 
     SequentialSampler sampler(params, seed);

@@ -6,8 +6,8 @@
 #include <ctime>
 #include <functional>
 
-#include "grammar/form/form.h"
 #include "base/test_share.h"
+#include "grammar/form/form.h"
 #include "grammar/rules/test_grammar_cases.h"
 #include "text/test_vocabularies.h"
 
@@ -185,16 +185,18 @@ TEST_F(HostileForms, SchemasThatGoInCircles) {
 
 TEST_F(HostileForms, SchemasThatAreLong) {
   const Kind s = Kind::schema;
-  expect("enum", s, "{\"enum\":[" + listed(1'000'000 / kTestShare, "", "") + "]}", "more than 100000 values");
+  expect("enum", s, "{\"enum\":[" + listed(1'000'000 / kTestShare, "", "") + "]}",
+         "more than 100000 values");
   expect("enum of texts", s, "{\"enum\":[" + listed(100'000, "\"v", "\"") + "]}", "", "\"v99999\"");
   expect("anyOf", s, "{\"anyOf\":[" + listed(1'000'000 / kTestShare, "{\"const\":", "}") + "]}",
          "more than 100000 schemas");
   expect("properties", s,
-         "{\"properties\":{" + listed(99'000 / kTestShare, "\"p", "\":{\"type\":\"null\"}") + "}}", "",
-         R"({"p7":null})");
+         "{\"properties\":{" + listed(99'000 / kTestShare, "\"p", "\":{\"type\":\"null\"}") + "}}",
+         "", R"({"p7":null})");
   expect("too many properties", s, "{\"properties\":{" + listed(100'000, "\"p", "\":{}") + "}}",
          "more than 100000 schemas");
-  expect("required", s, "{\"type\":\"object\",\"required\":[" + listed(100'000 / kTestShare, "\"p", "\"") + "]}",
+  expect("required", s,
+         "{\"type\":\"object\",\"required\":[" + listed(100'000 / kTestShare, "\"p", "\"") + "]}",
          "…", R"({"p7":null,)");
   expect("dependentRequired", s,
          "{\"dependentRequired\":{" + listed(10'000, "\"p", "\":[\"q\"]") + "}}", "too much work",

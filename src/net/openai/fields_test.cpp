@@ -5,6 +5,7 @@
 #include "net/ollama/ollama.h"
 #include "net/responses/responses.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -211,6 +212,7 @@ std::string option_lines() {
     const std::string range =
         row.kind == OptionRow::Kind::flag      ? std::string("true or false")
         : row.kind == OptionRow::Kind::integer ? fmt::format("{} to {}", row.least, row.most)
+        : !row.words.empty() ? fmt::format("a list of {}", fmt::join(row.words, ", "))
         : row.kind == OptionRow::Kind::texts
             ? fmt::format("up to {} texts of {} bytes", row.most, row.most_bytes)
             : fmt::format("{} to {}", row.min, row.max);
