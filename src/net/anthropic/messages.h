@@ -8,6 +8,9 @@
 
 namespace ruv {
 
+// Asks the server to keep the conversation, which this one does not.
+inline constexpr const char* kThreadField = "thread";
+
 // The fields of POST /v1/messages and of /v1/messages/count_tokens.
 const BodyTable& messages_fields();
 const BodyTable& count_tokens_fields();
@@ -19,7 +22,7 @@ ApiResult<Json> chat_of_messages(const Json& body);
 ApiError named_as_in_messages(ApiError error);
 
 std::unique_ptr<AnswerWriter> messages_writer(AnswerHead head);
-// {"type": "error", "error": {"type", "message"}}.
+// {"type": "error", "error": {"type", "message", "details"?}}.
 HttpResponse messages_error(const ApiError& error);
 
 // POST /v1/messages and /v1/messages/count_tokens.

@@ -41,6 +41,9 @@ constexpr auto kMessagesFields = [] {
       FieldRow{"metadata", kHonoured, "{\"user_id\"}: whose request it is"},
       FieldRow{"service_tier", kUnsupported, "", R"(["auto", "standard_only"])"},
       FieldRow{"container", kUnsupported, ""},
+      FieldRow{"thread", kHonoured,
+               "refused in words that Anthropic's clients know, which then send the conversation "
+               "whole; with --lenient, too"},
   };
   std::array<FieldRow, kPromptFields.size() + kOwn.size()> rows{};
   std::ranges::copy(kPromptFields, rows.begin());

@@ -12,6 +12,14 @@ ApiResult<T> renamed(ApiResult<T> result) {
   return result;
 }
 
+// A thread that is dropped would lose what the client thinks is kept in it.
+tl::unexpected<ApiError> threads_are_unsupported() {
+  return tl::unexpected(ApiError(
+      400, "invalid_request_error",
+      "'thread' is not supported: this server keeps no threads; send the whole conversation",
+      kThreadField, "invalid_value"));
+}
+
 ApiResult<GenerateRequest> read_request(const ApiCall& call) {
   const Json chat = TRY(chat_of_messages(call.body));
   return read_chat_request(chat, call.service.usual);
@@ -19,6 +27,7 @@ ApiResult<GenerateRequest> read_request(const ApiCall& call) {
 
 ApiResult<void> answer_messages(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   if (find_field(call.body, "max_tokens") == nullptr) return missing_field("max_tokens");
+  if (find_field(call.body, "thread") != nullptr) return threads_are_unsupported();
   GenerateRequest request = TRY(renamed(read_request(call)));
   return renamed(answer_conversation(call, std::move(request), messages_writer, reply));
 }

@@ -174,11 +174,13 @@ std::unique_ptr<AnswerWriter> messages_writer(AnswerHead head) {
 HttpResponse messages_error(const ApiError& error) {
   HttpResponse response = error_response(error);
   const Json json = *parse_json(response.body, "error");
-  response.body =
-      Json{{"type", "error"},
-           {"error",
-            {{"type", error_type(error.status)}, {"message", json.at("error").at("message")}}}}
-          .dump();
+  Json body{{"type", error_type(error.status)}, {"message", json.at("error").at("message")}};
+  // By this a client knows that it may ask again without a thread.
+  if (error.param == kThreadField) {
+    body["details"] = {{"error_code", "thread_unsupported_request"},
+                       {"unsupported", Json::array({kThreadField})}};
+  }
+  response.body = Json{{"type", "error"}, {"error", std::move(body)}}.dump();
   return response;
 }
 

@@ -1,5 +1,4 @@
-// Vercel's AI SDK with @ai-sdk/openai-compatible.
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+// The cells of Vercel's AI SDK, for each of its providers.
 import { Output, generateObject, generateText, stepCountIs, streamObject, streamText, tool }
   from "ai";
 
@@ -8,10 +7,10 @@ import { Person, Place, Weather, cell, check, checkPerson } from "./cells.mjs";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
+let modelAt;  // the provider's model of a URL
 const ask = (url, prompt, more = {}) => ({
-  model: createOpenAICompatible({ name: "local", baseURL: url, apiKey: cells.KEY,
-                                  supportsStructuredOutputs: true, includeUsage: true })(cells.MODEL),
-  prompt, temperature: 0, maxOutputTokens: cells.MAX_TOKENS, maxRetries: 0, ...more });
+  model: modelAt(url), prompt, temperature: 0, maxOutputTokens: cells.MAX_TOKENS, maxRetries: 0,
+  ...more });
 
 const tools = (seen) => ({
   get_weather: tool({ description: "The weather of a city.", inputSchema: Place,
@@ -97,4 +96,7 @@ cell("loops", "tools and Output.object", async (url) => {
   checkPerson(done.output);
 });
 
-await cells.main();
+export async function main(provider) {
+  modelAt = provider;
+  await cells.main();
+}
