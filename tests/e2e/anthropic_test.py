@@ -82,6 +82,23 @@ class MessagesTest(unittest.TestCase):
         second = self.create(tools=[WEATHER], messages=asked)
         self.assertIn(second.stop_reason, ("end_turn", "max_tokens", "tool_use"))
 
+    # Newer clients ask the server to keep a thread; they continue without where it is refused.
+    def test_the_tool_runner(self):
+        if not hasattr(self.client.beta.messages, "tool_runner"):
+            self.skipTest(f"anthropic {anthropic.__version__} has no tool runner")
+        called = []
+
+        @anthropic.beta_tool
+        def get_weather(city: str) -> str:
+            """Weather of a city."""
+            called.append(city)
+            return "rain"
+        runner = self.client.beta.messages.tool_runner(
+            model="nano", max_tokens=60, tools=[get_weather], max_iterations=2,
+            messages=[{"role": "user", "content": "What is the weather in Oslo?"}])
+        self.assertEqual(runner.until_done().role, "assistant")
+        self.assertTrue(called)
+
     def test_counting(self):
         counted = self.client.messages.count_tokens(model="nano", messages=ABOUT, system="Be brief.")
         usage = self.create(system="Be brief.").usage
