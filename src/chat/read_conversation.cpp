@@ -9,7 +9,7 @@ namespace {
 FieldResult<Part> read_text_part(const Json& part, const std::string& where) {
   for (const auto& [name, value] : part.items()) {
     // A hint for other servers' caches.
-    if (name == "cache_control") continue;
+    if (name == "cache_control" || name == "prompt_cache_breakpoint") continue;
     if (name != "type" && name != "text") return unknown_field(fmt::format("{}.{}", where, name));
   }
   const Json* text = find_field(part, "text");

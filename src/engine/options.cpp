@@ -214,13 +214,13 @@ Status check_texts(const OptionRow& row, const std::vector<std::string>& texts) 
     if (text.empty()) {
       return fail(Code::invalid, "{}: an empty text says nothing; leave it out", row.name);
     }
-    if (!row.words.empty() && std::ranges::find(row.words, text) == row.words.end()) {
-      return fail(Code::invalid, "{}: '{}' is none of {}", row.name, text,
-                  fmt::join(row.words, ", "));
-    }
     if (row.most_bytes > 0 && std::ssize(text) > row.most_bytes) {
       return fail(Code::invalid, "{}: a text of {} bytes, at most {} are allowed", row.name,
                   text.size(), row.most_bytes);
+    }
+    if (!row.words.empty() && std::ranges::find(row.words, text) == row.words.end()) {
+      return fail(Code::invalid, "{}: '{}' is none of {}", row.name, text,
+                  fmt::join(row.words, ", "));
     }
   }
   return {};

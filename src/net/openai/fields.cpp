@@ -74,6 +74,8 @@ constexpr std::array kSharedFields{
     FieldRow{"store", kUnsupported, "nothing is stored", "[false]"},
     FieldRow{"service_tier", kUnsupported, "", R"(["auto", "default"])"},
     FieldRow{"prompt_cache_retention", kNoEffect, "a hint for other servers' caches"},
+    FieldRow{"prompt_cache_options", kNoEffect, "a hint for other servers' caches"},
+    FieldRow{"moderation", kUnsupported, ""},
     FieldRow{"keep_alive", kNoEffect, "the model stays in memory"},
     FieldRow{"request_id", kNoEffect,
              "the caller's name of the request; the header X-Request-Id is "

@@ -30,6 +30,7 @@ constexpr std::array kResponsesFields{
     FieldRow{"safety_identifier", kHonoured, "another name of user; takes precedence over it"},
     FieldRow{"prompt_cache_key", kNoEffect, "a hint for other servers' caches"},
     FieldRow{"prompt_cache_retention", kNoEffect, "a hint for other servers' caches"},
+    FieldRow{"prompt_cache_options", kNoEffect, "a hint for other servers' caches"},
     FieldRow{"service_tier", kUnsupported, "", R"(["auto", "default"])"},
     FieldRow{"truncation", kUnsupported, "conversations are never cut", R"(["disabled"])"},
     FieldRow{"include", kUnsupported, "reasoning is not encrypted",
@@ -40,6 +41,11 @@ constexpr std::array kResponsesFields{
     FieldRow{"max_tool_calls", kUnsupported, ""},
     FieldRow{"conversation", kUnsupported, "see previous_response_id"},
     FieldRow{"prompt", kUnsupported, ""},
+    FieldRow{"moderation", kUnsupported, ""},
+    FieldRow{"image", kUnsupported, "", "[{}]"},
+    FieldRow{"access_programs", kUnsupported, "", "[{}]"},
+    FieldRow{"background_options", kUnsupported, "", "[{}]"},
+    FieldRow{"context_management", kUnsupported, "conversations are never cut", "[[]]"},
 };
 constexpr BodyTable kResponses{"responses", kResponsesFields, kMaxConversationValues, true};
 
@@ -50,7 +56,8 @@ constexpr FieldRow kItemRows[] = {{"type", kHonoured, ""},    {"role", kHonoured
 constexpr FieldRow kPartRows[] = {{"type", kHonoured, ""},
                                   {"text", kHonoured, ""},
                                   {"annotations", kUnsupported, "", "[[]]"},
-                                  {"logprobs", kNoEffect, ""}};
+                                  {"logprobs", kNoEffect, ""},
+                                  {"prompt_cache_breakpoint", kNoEffect, ""}};
 constexpr FieldRow kCallItemRows[] = {{"type", kHonoured, ""},      {"call_id", kHonoured, ""},
                                       {"name", kHonoured, ""},      {"arguments", kHonoured, ""},
                                       {"id", kNoEffect, ""},        {"status", kNoEffect, ""},
@@ -65,9 +72,10 @@ constexpr FieldRow kReasoningRows[] = {
     {"summary", kNoEffect, ""}, {"encrypted_content", kNoEffect, ""},
     {"id", kNoEffect, ""},      {"status", kNoEffect, ""}};
 constexpr FieldRow kFunctionToolRows[] = {
-    {"type", kHonoured, ""},        {"name", kHonoured, ""},
-    {"description", kHonoured, ""}, {"parameters", kHonoured, ""},
-    {"strict", kHonoured, ""},      {"defer_loading", kUnsupported, "", "[false]"}};
+    {"type", kHonoured, ""},          {"name", kHonoured, ""},
+    {"description", kHonoured, ""},   {"parameters", kHonoured, ""},
+    {"strict", kHonoured, ""},        {"defer_loading", kUnsupported, "", "[false]"},
+    {"output_schema", kNoEffect, ""}, {"allowed_callers", kUnsupported, "", R"([["direct"]])"}};
 
 // A text, or a list of parts with one of these types, as content of a chat message.
 ApiResult<Json> part_list(const Json& content, std::initializer_list<std::string_view> types,
