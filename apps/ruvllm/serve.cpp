@@ -1,5 +1,5 @@
 // ruvllm serve: serves models over the OpenAI API until SIGINT or SIGTERM.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -72,11 +72,13 @@ Result<std::unique_ptr<RequestLog>> open_log(const ServeCall& call) {
                           call.log_file);
 }
 
-// Texts may have any bytes, so that only their number is shown.
-std::string value_text(const OptionValue& value) {
+// Texts may have any bytes, so that only their number is shown, unless they are words of the row.
+std::string value_text(const OptionRow& row, const OptionValue& value) {
   if (const auto* whole = std::get_if<int64_t>(&value)) return fmt::format("{}", *whole);
   if (const auto* number = std::get_if<double>(&value)) return fmt::format("{:g}", *number);
-  return fmt::format("of {} texts", std::get<std::vector<std::string>>(value).size());
+  const auto& texts = std::get<std::vector<std::string>>(value);
+  if (!row.words.empty()) return fmt::format("[{}]", fmt::join(texts, " "));
+  return fmt::format("of {} texts", texts.size());
 }
 
 // "temperature 0.8, top_k 40": what differs from the model's own distribution.
@@ -87,7 +89,7 @@ std::string sampling_text(const GenerateParams& params) {
     const OptionValue value = row.get(params);
     if (!row.is_sampling || (value == row.get(none) && row.name != std::string_view("temperature")))
       continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.name, value_text(value));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.name, value_text(row, value));
   }
   return text;
 }

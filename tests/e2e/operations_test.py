@@ -277,6 +277,7 @@ class Keys(unittest.TestCase):
                 self.assertEqual(self.status(server, "/v1/models", "third")[0], 200)
 
     def test_without_a_file_a_hangup_ends_the_server(self):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's children ignore it
         with Server() as server:
             server.process.send_signal(signal.SIGHUP)
             self.assertEqual(server.process.wait(timeout=60), -signal.SIGHUP)
