@@ -79,9 +79,12 @@ class Server:
 
     def post(self, path, body):
         """(status, JSON) of a body given as JSON or as bytes."""
-        data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data,
-                                         {"Content-Type": "application/json"})
+        return self.ask("POST", path, body if isinstance(body, bytes) else json.dumps(body).encode())
+
+    def ask(self, method, path, data=None):
+        """(status, JSON) of a request with the bytes of a body, or none."""
+        request = urllib.request.Request(self.url + path, data, method=method,
+                                         headers={"Content-Type": "application/json"})
         try:
             with urllib.request.urlopen(request, timeout=300) as answer:
                 return answer.status, json.load(answer)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Hours of mixed traffic at one `ruvllm serve`: chats that go on, streams that are hung up, requests
-that are malformed, too long or too late, tenants, a cache folder that fills up. Prints the server's
-memory every 10 s and fails when it grows after warm-up, when an answer of a fixed question changes,
-or when the server ends. Not part of CI: it takes long on purpose.
+"""Hours of mixed traffic at one `ruvllm serve`: chats of several turns in all its APIs, streams that
+are hung up (20 %), requests that are malformed (20 %), too long (10 %) or too late, forms, tenants,
+kept responses, a cache folder that fills up. Prints the server's memory every 10 s and fails when it
+grows after warm-up, when the answer to a fixed question changes, or when the server ends. Not part
+of CI: it takes long on purpose.
 
 Usage: soak.py --binary RUVLLM --source FOLDER [--minutes 120] [--clients 4] [--max-slope 2]
 Exit code 0: nothing grew; 1: it did, or something else was wrong; 77: no model to test with.
@@ -75,8 +76,9 @@ class Traffic:
 
     def _client(self, seed):
         rng = random.Random(seed)
-        kinds = [(self.chat, 6), (self.fixed, 2), (self.hang_up, 3), (self.malformed, 2),
-                 (self.too_long, 1), (self.too_late, 1), (self.many, 1)]
+        kinds = [(self.chat, 3), (self.fixed, 4), (self.hang_up, 8), (self.malformed, 8),
+                 (self.too_long, 4), (self.too_late, 2), (self.many, 1), (self.messages, 2),
+                 (self.respond, 2), (self.in_background, 2), (self.ollama, 2), (self.form, 2)]
         asks = [ask for ask, weight in kinds for _ in range(weight)]
         while not self.stopping.is_set():
             ask = rng.choice(asks)
@@ -161,6 +163,53 @@ class Traffic:
         body = {"model": "nano", "prompt": " ".join(rng.choices(WORDS, k=200)),
                 "timeout_ms": rng.randrange(1, 30), "ignore_eos": True, "max_tokens": 300}
         self._expect("too_late", self.server.post(RAW, body), {200, 408, 429, 503, 504})
+
+    def _turn(self, rng):
+        return {"role": "user", "content": " ".join(rng.choices(WORDS, k=8)) + "?"}
+
+    def messages(self, rng):
+        self._expect("messages", self.server.post("/v1/messages", {
+            "model": "nano", "system": SYSTEM, "messages": [self._turn(rng)],
+            "max_tokens": rng.randrange(1, 32)}), {200, 429})
+
+    def respond(self, rng):
+        """A response, one that continues it, and the end of the first."""
+        terms = {"model": "nano", "max_output_tokens": rng.randrange(16, 32)}
+        body = self._expect("respond", self.server.post("/v1/responses", {
+            **terms, "input": [self._turn(rng)]}), {200, 429})
+        if "id" not in body:
+            return
+        self._expect("respond", self.server.post("/v1/responses", {
+            **terms, "input": "And then?", "previous_response_id": body["id"]}), {200, 429})
+        if rng.random() < 0.5:
+            self._expect("respond", self.server.ask("DELETE", f"/v1/responses/{body['id']}"), {200})
+
+    def in_background(self, rng):
+        body = self._expect("in_background", self.server.post("/v1/responses", {
+            "model": "nano", "input": [self._turn(rng)], "background": True,
+            "max_output_tokens": 300}), {200, 429})
+        if "id" in body and rng.random() < 0.8:
+            self._expect("in_background", self.server.post(f"/v1/responses/{body['id']}/cancel", {}),
+                         {200, 400})
+
+    def ollama(self, rng):
+        self._expect("ollama", self.server.post("/api/chat", {
+            "model": "nano", "messages": [self._turn(rng)], "stream": False,
+            "options": {"num_predict": rng.randrange(1, 32)}}), {200, 429, 503})
+
+    def form(self, rng):
+        """An answer in a form that is new to the server, so that it compiles one."""
+        name = f"name{rng.randrange(10000)}"
+        schema = {"type": "object", "properties": {name: {"type": "integer", "maximum": 99}},
+                  "required": [name], "additionalProperties": False}
+        body = self._expect("form", self.server.post(CHAT, {
+            "model": "nano", "messages": [self._turn(rng)], "max_tokens": 60,
+            "response_format": {"type": "json_schema",
+                                "json_schema": {"name": "it", "schema": schema}}}), {200, 429})
+        if "choices" in body and body["choices"][0]["finish_reason"] == "stop":
+            content = json.loads(body["choices"][0]["message"]["content"])
+            if list(content) != [name]:
+                raise ValueError(f"{content} has not the form with {name}")
 
     def many(self, rng):
         body = {"model": "nano", "prompt": " ".join(rng.choices(WORDS, k=20)), "n": 6, **self._terms(rng)}
