@@ -12,8 +12,8 @@ namespace {
 constexpr std::array kPromptFields{
     FieldRow{"model", kHonoured, "the served model's name or alias; absent: the served model"},
     FieldRow{"messages", kHonoured,
-             "required: the conversation; where the assistant's message is the last, the answer "
-             "continues it"},
+             "required: the conversation, also with messages of the system; where the assistant's "
+             "message is the last, the answer continues it"},
     FieldRow{"system", kHonoured, "a text, or a list of text blocks"},
     FieldRow{"tools", kHonoured, "a list of {\"name\", \"description\", \"input_schema\"}", "[[]]"},
     FieldRow{"tool_choice", kHonoured,
@@ -24,7 +24,8 @@ constexpr std::array kPromptFields{
              "\"adaptive\"}, the model's own way"},
     FieldRow{"cache_control", kNoEffect, "prefixes are cached anyway"},
     FieldRow{"mcp_servers", kUnsupported, "", "[[]]"},
-    FieldRow{"context_management", kUnsupported, ""},
+    FieldRow{"context_management", kUnsupported, "conversations are never cut",
+             R"([{"edits": []}, {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}])"},
     FieldRow{"output_config", kHonoured,
              "{\"effort\": a word for the template, \"format\": {\"type\": \"json_schema\", "
              "\"schema\"}}"},
@@ -137,7 +138,7 @@ class MessageParts {
       reasoning_ += TRY(text_member(block, "thinking", where));
     } else if (type == "tool_use" && is_assistant) {
       TRY(add_call(block, where));
-    } else if (type == "tool_result" && !is_assistant) {
+    } else if (type == "tool_result" && role_ == "user") {
       TRY(add_result(block, where));
     } else {
       return not_there(where + ".type",
@@ -201,10 +202,10 @@ ApiResult<void> add_message(const Json& message, const std::string& where, Json&
   if (!message.is_object()) return wrong_type(where, "an object", message);
   TRY(check_fields(message, kMessageRows, where + "."));
   const std::string role = TRY(text_member(message, "role", where));
-  if (role != "user" && role != "assistant") {
-    return tl::unexpected(
-        bad_request(where + ".role", fmt::format("'{}.role' is '{}'; it must be user or assistant",
-                                                 where, shortened(role, 60))));
+  if (role != "user" && role != "assistant" && role != "system") {
+    return tl::unexpected(bad_request(
+        where + ".role", fmt::format("'{}.role' is '{}'; it must be user, assistant or system",
+                                     where, shortened(role, 60))));
   }
   const Json* content = find_field(message, "content");
   if (content == nullptr) return missing_field(where + ".content");

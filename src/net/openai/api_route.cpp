@@ -20,13 +20,13 @@ std::string_view take_segment(std::string_view& path) {
   return segment;
 }
 
-// Erases the member that a path names. False: there is none.
+// Erases the member or element that a path names. False: there is none.
 bool erase_member(Json& body, std::string_view path) {
   Json* at = &body;
   while (true) {
     const std::string_view segment = take_segment(path);
     if (segment.empty()) return false;
-    if (path.empty()) return at->is_object() && at->erase(segment);
+    if (path.empty() && segment[0] != '[') return at->is_object() && at->erase(segment);
     if (segment[0] == '[') {
       size_t index = 0;
       const char* const end = segment.data() + segment.size() - 1;
@@ -34,6 +34,10 @@ bool erase_member(Json& body, std::string_view path) {
         return false;
       }
       if (index >= at->size()) return false;
+      if (path.empty()) {
+        at->erase(index);
+        return true;
+      }
       at = &(*at)[index];
       continue;
     }

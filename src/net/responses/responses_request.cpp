@@ -4,6 +4,7 @@
 
 #include "net/openai/translate.h"
 #include "net/responses/responses.h"
+#include "net/responses/tool_namespaces.h"
 
 namespace ruv {
 namespace {
@@ -19,13 +20,16 @@ constexpr std::array kResponsesFields{
              "[false]"},
     FieldRow{"max_output_tokens", kHonoured, "tokens to generate at most"},
     FieldRow{"stream", kHonoured, "true: server-sent events"},
-    FieldRow{"tools", kHonoured, "a list of {\"type\": \"function\", \"name\", \"parameters\"}",
+    FieldRow{"tools", kHonoured,
+             "a list of {\"type\": \"function\", \"name\", \"parameters\"}, or of {\"type\": "
+             "\"namespace\", \"name\", \"tools\"} with such functions",
              "[[]]"},
     FieldRow{"tool_choice", kHonoured, "as in chat requests; a function by its \"name\""},
     FieldRow{"parallel_tool_calls", kHonoured, "as in chat requests"},
     FieldRow{"text", kHonoured, "{\"format\": \"text\", \"json_object\" or \"json_schema\"}"},
     FieldRow{"reasoning", kHonoured, "{\"effort\": a word for the template}"},
     FieldRow{"metadata", kNoEffect, "the caller's notes, which come back"},
+    FieldRow{"client_metadata", kNoEffect, "the caller's notes; they do not come back"},
     FieldRow{"user", kHonoured, "whose request it is"},
     FieldRow{"safety_identifier", kHonoured, "another name of user; takes precedence over it"},
     FieldRow{"prompt_cache_key", kNoEffect, "a hint for other servers' caches"},
@@ -61,7 +65,7 @@ constexpr FieldRow kPartRows[] = {{"type", kHonoured, ""},
 constexpr FieldRow kCallItemRows[] = {{"type", kHonoured, ""},      {"call_id", kHonoured, ""},
                                       {"name", kHonoured, ""},      {"arguments", kHonoured, ""},
                                       {"id", kNoEffect, ""},        {"status", kNoEffect, ""},
-                                      {"namespace", kNoEffect, ""}, {"caller", kNoEffect, ""}};
+                                      {"namespace", kHonoured, ""}, {"caller", kNoEffect, ""}};
 constexpr FieldRow kOutputItemRows[] = {{"type", kHonoured, ""},
                                         {"call_id", kHonoured, ""},
                                         {"output", kHonoured, ""},
@@ -150,7 +154,7 @@ class ItemReader {
   ApiResult<void> add_call(const Json& item, const std::string& where) {
     TRY(check_fields(item, kCallItemRows, where + "."));
     const std::string id = TRY(text_member(item, "call_id", where));
-    const std::string name = TRY(text_member(item, "name", where));
+    const std::string name = TRY(called_name(item, where));
     const std::string arguments = TRY(text_member(item, "arguments", where));
     answer_["tool_calls"].push_back(Json{{"id", id},
                                          {"type", "function"},
@@ -202,27 +206,62 @@ class ItemReader {
   Json answer_ = Json::object();
 };
 
-// Tools that the server would run itself are not there.
+// A function of a group, which may be empty, as chat requests have it.
+ApiResult<void> add_function(const Json& tool, std::string_view group, const std::string& where,
+                             Json& chat) {
+  TRY(check_fields(tool, kFunctionToolRows, where + "."));
+  const std::string name = TRY(text_member(tool, "name", where));
+  Json function = {{"name", grouped_name(group, name)}};
+  for (const char* member : {"description", "parameters", "strict"}) {
+    if (const Json* value = find_field(tool, member)) function[member] = *value;
+  }
+  chat["tools"].push_back(Json{{"type", "function"}, {"function", std::move(function)}});
+  return {};
+}
+
+// The type of a tool. Those that the server would run itself are not there: a lenient one drops
+// such a tool whole.
+ApiResult<std::string> tool_type(const Json& tool, const std::string& where,
+                                 std::string_view supported) {
+  if (!tool.is_object()) return wrong_type(where, "an object", tool);
+  const std::string type = TRY(text_member(tool, "type", where));
+  if (type == "function" || (type == "namespace" && supported != "'function'")) return type;
+  return tl::unexpected(bad_request(
+      where,
+      fmt::format("'{}.type' is '{}'; only {} is supported", where, shortened(type, 60), supported),
+      "unsupported_field"));
+}
+
+// Its description says nothing of how its functions are called.
+ApiResult<void> add_group(const Json& tool, const std::string& where, Json& chat) {
+  constexpr FieldRow kRows[] = {{"type", kHonoured, ""},
+                                {"name", kHonoured, ""},
+                                {"description", kNoEffect, ""},
+                                {"tools", kHonoured, ""}};
+  TRY(check_fields(tool, kRows, where + "."));
+  const std::string group = TRY(text_member(tool, "name", where));
+  if (group.empty()) return tl::unexpected(bad_request(where + ".name", "a namespace has a name"));
+  const Json* functions = find_field(tool, "tools");
+  if (functions == nullptr) return missing_field(where + ".tools");
+  if (!functions->is_array()) return wrong_type(where + ".tools", "an array", *functions);
+  for (size_t i = 0; i < functions->size(); ++i) {
+    const std::string place = fmt::format("{}.tools[{}]", where, i);
+    TRY(tool_type((*functions)[i], place, "'function'"));
+    TRY(add_function((*functions)[i], group, place, chat));
+  }
+  return {};
+}
+
 ApiResult<void> read_function_tools(const Json& tools, Json& chat) {
   if (!tools.is_array()) return wrong_type("tools", "an array", tools);
   for (size_t i = 0; i < tools.size(); ++i) {
     const std::string where = fmt::format("tools[{}]", i);
-    if (!tools[i].is_object()) return wrong_type(where, "an object", tools[i]);
-    const std::string type = TRY(text_member(tools[i], "type", where));
-    if (type != "function") {
-      return tl::unexpected(
-          bad_request(where + ".type",
-                      fmt::format("'{}.type' is '{}'; only 'function' is supported", where,
-                                  shortened(type, 60)),
-                      "unsupported_field"));
+    const std::string type = TRY(tool_type(tools[i], where, "'function' or 'namespace'"));
+    if (type == "function") {
+      TRY(add_function(tools[i], {}, where, chat));
+    } else {
+      TRY(add_group(tools[i], where, chat));
     }
-    TRY(check_fields(tools[i], kFunctionToolRows, where + "."));
-    std::string called = TRY(text_member(tools[i], "name", where));
-    Json function = {{"name", std::move(called)}};
-    for (const char* name : {"description", "parameters", "strict"}) {
-      if (const Json* value = find_field(tools[i], name)) function[name] = *value;
-    }
-    chat["tools"].push_back(Json{{"type", "function"}, {"function", std::move(function)}});
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "net/responses/responses.h"
+#include "net/responses/tool_namespaces.h"
 
 namespace ruv {
 namespace {
@@ -35,10 +36,20 @@ Json reasoning_item(const std::string& id, std::string_view text, const char* st
           {"content", Json::array({Json{{"type", "reasoning_text"}, {"text", text}}})}};
 }
 
-// One call; its own id is not that of the call.
-Json call_item(const std::string& id, const ToolCall& call, const char* status) {
-  return {{"id", id},           {"type", "function_call"}, {"status", status},
-          {"call_id", call.id}, {"name", call.name},       {"arguments", call.arguments}};
+// One call; its own id is not that of the call. Its function is one of these tools.
+Json call_item(const std::string& id, const ToolCall& call, const char* status, const Json& tools) {
+  const auto [group, name] = function_of_call(tools, call.name);
+  Json item = {{"id", id},         {"type", "function_call"},
+               {"status", status}, {"call_id", call.id},
+               {"name", name},     {"arguments", call.arguments}};
+  if (!group.empty()) item["namespace"] = group;
+  return item;
+}
+
+// The function that an item calls, as the model knows it.
+std::string name_in_chat(const Json& item) {
+  const Json* group = find_field(item, "namespace");
+  return grouped_name(group == nullptr ? "" : group->text(), item.at("name").text());
 }
 
 // A stream is a list of items, one open at a time; a piece of another kind closes it.
@@ -121,7 +132,7 @@ class ResponsesWriter final : public AnswerWriter {
       output_.push_back(message_item(next_id("msg_"), choice.text, status()));
     }
     for (const ToolCall& call : choice.calls) {
-      output_.push_back(call_item(next_id("fc_"), call, "completed"));
+      output_.push_back(call_item(next_id("fc_"), call, "completed", tools()));
     }
     usage_ = responses_usage(usage);
     text_ = response(status()).dump();
@@ -213,6 +224,12 @@ class ResponsesWriter final : public AnswerWriter {
     return value == nullptr ? std::move(absent) : *value;
   }
 
+  const Json& tools() const {
+    static const Json kNone = Json::array();
+    const Json* value = find_field(frame_.body, "tools");
+    return value == nullptr ? kNone : *value;
+  }
+
   // The whole answer as it is now.
   Json response(std::string_view status) const {
     Json json = {{"id", id()},
@@ -227,7 +244,7 @@ class ResponsesWriter final : public AnswerWriter {
                  {"store", frame_.store != nullptr},
                  {"text", asked("text", {{"format", {{"type", "text"}}}})},
                  {"tool_choice", asked("tool_choice", "auto")},
-                 {"tools", asked("tools", Json::array())},
+                 {"tools", tools()},
                  {"parallel_tool_calls", asked("parallel_tool_calls", true)},
                  {"metadata", asked("metadata", Json::object())},
                  {"truncation", "disabled"},
@@ -268,7 +285,7 @@ class ResponsesWriter final : public AnswerWriter {
   Json open_item(const char* status) const {
     if (open_ == Item::message) return message_item(item_id_, text_, status);
     if (open_ == Item::reasoning) return reasoning_item(item_id_, text_, status);
-    return call_item(item_id_, call_, status);
+    return call_item(item_id_, call_, status, tools());
   }
 
   // The events that begin an item.
@@ -294,7 +311,7 @@ class ResponsesWriter final : public AnswerWriter {
       // The arguments of an incomplete call cannot be read.
       if (std::string_view(status) == "completed") {
         out = place_event("response.function_call_arguments.done",
-                          {{"name", call_.name}, {"arguments", call_.arguments}});
+                          {{"name", item.at("name")}, {"arguments", call_.arguments}});
       }
     } else {
       const bool is_message = open_ == Item::message;
@@ -320,10 +337,10 @@ class ResponsesWriter final : public AnswerWriter {
       } else if (item.at("type") == "reasoning") {
         message["reasoning_content"] = item.at("content")[0].at("text");
       } else if (item.at("status") == "completed") {
-        message["tool_calls"].push_back(
-            Json{{"id", item.at("call_id")},
-                 {"type", "function"},
-                 {"function", {{"name", item.at("name")}, {"arguments", item.at("arguments")}}}});
+        message["tool_calls"].push_back(Json{
+            {"id", item.at("call_id")},
+            {"type", "function"},
+            {"function", {{"name", name_in_chat(item)}, {"arguments", item.at("arguments")}}}});
       }
     }
     if (message.at("content").is_null() && !message.contains("tool_calls")) message["content"] = "";
