@@ -310,6 +310,7 @@ Route metrics_route(ServedModels& models) {
     return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
                         .body = out.take()};
   });
+  route.types = {"text/plain"};
   route.thread = RouteThread::network;
   route.scope = KeyScope::observe;
   return route;

@@ -307,6 +307,7 @@ class Properties(unittest.TestCase):
             self.assertEqual(server.get("/ready"), {"status": "ready"})
             document = server.get("/openapi.json")
             self.assertIn("post", document["paths"][CHAT])
+            self.assertNotIn("security", document)  # this server asks for no key
             for path, operations in document["paths"].items():
                 for method in operations:
                     if method == "get" and "{" not in path and path != "/v1/sessions":

@@ -17,6 +17,7 @@ struct HttpRequest {
   std::string content_type;    // lower case, without parameters
   std::string key;             // of the header Authorization (Bearer) or X-Api-Key
   std::string key_name;        // of the key, once it is known; empty: it has none
+  bool has_own_key = false;    // the key is one of the server's; false: the server has none
   std::string id;              // of the header X-Request-Id; empty: none that can be used
   std::string trace;           // the trace id of the header traceparent; empty: none
   std::string host;            // the header's value

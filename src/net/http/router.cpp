@@ -47,22 +47,22 @@ HttpResponse no_route(const HttpRequest& request) {
        "unknown_url"});
 }
 
-HttpResponse wrong_key() {
-  return error_response({401, "invalid_request_error",
-                         "a valid API key is required: send the header "
-                         "'Authorization: Bearer <key>' or 'X-Api-Key: <key>'",
-                         "", "invalid_api_key"});
+HttpResponse wrong_key(const Route& route) {
+  return route.write_error({401, "invalid_request_error",
+                            "a valid API key is required: send the header "
+                            "'Authorization: Bearer <key>' or 'X-Api-Key: <key>'",
+                            "", "invalid_api_key"});
 }
 
-HttpResponse wrong_scope() {
-  return error_response({403, "invalid_request_error",
-                         "the API key is not for this endpoint: its scopes do not have it", "",
-                         "key_scope"});
+HttpResponse wrong_scope(const Route& route) {
+  return route.write_error({403, "invalid_request_error",
+                            "the API key is not for this endpoint: its scopes do not have it", "",
+                            "key_scope"});
 }
 
 // A page of another site can make a browser post forms and plain text here unasked, but not JSON.
-HttpResponse wrong_type(const HttpRequest& request) {
-  return error_response(
+HttpResponse wrong_type(const Route& route, const HttpRequest& request) {
+  return route.write_error(
       bad_request("",
                   request.content_type.empty()
                       ? std::string("send the header 'Content-Type: application/json'")
@@ -111,12 +111,13 @@ RouteChoice Router::choose_at(const std::string& path, HttpRequest& request,
     std::optional<size_t> key;
     if (route.needs_key && !keys.empty()) {
       key = keys.find(request.key);
-      if (!key) return {.refusal = wrong_key()};
-      if (!keys.allows(*key, route.scope)) return {.refusal = wrong_scope()};
+      if (!key) return {.refusal = wrong_key(route)};
+      if (!keys.allows(*key, route.scope)) return {.refusal = wrong_scope(route)};
       request.key_name = keys[*key].name;
+      request.has_own_key = true;
     }
     if (takes_body(route) && request.from_web_page && request.content_type != "application/json") {
-      return {.refusal = wrong_type(request)};
+      return {.refusal = wrong_type(route, request)};
     }
     return {.route = &route, .refusal = {}, .key = key};
   }

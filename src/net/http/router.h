@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "net/api_error.h"
 #include "net/http/api_keys.h"
 #include "net/http/message.h"
 #include "net/http/reply.h"
@@ -16,6 +17,9 @@ namespace ruv {
 
 // Answers through the reply, at once or later. The action may move parts out of the request.
 using RouteAction = std::function<void(HttpRequest&, const std::shared_ptr<Reply>&)>;
+
+// How an API writes an error.
+using WriteError = HttpResponse (*)(const ApiError&);
 
 // The thread on which a route's action is called.
 enum class RouteThread {
@@ -34,6 +38,8 @@ struct Route {
   RouteThread thread = RouteThread::worker;
   KeyScope scope = KeyScope::infer;  // what the key must be for
   std::string body_table = {};  // the name of the table of its body's fields; empty: there is none
+  WriteError write_error = error_response;                // also where the key is refused
+  std::vector<std::string> types = {"application/json"};  // of its answers, without parameters
 };
 
 // Whether a body is read for the route: that of POST and PUT. A web page's must be JSON.

@@ -72,23 +72,39 @@ ApiResult<void> act_and_keep(ServedModels& models, const ApiAction& action, cons
   return {};
 }
 
+// The rest of a chat that has no messages, or only the system's; it says nothing, but must be
+// right.
+ApiResult<void> check_without_prompt(Json chat, const GenerateParams& usual) {
+  chat["messages"] = Json::array({Json{{"role", "user"}, {"content", ""}}});
+  TRY(read_chat_request(chat, usual));
+  return {};
+}
+
 // Without messages a client only wants the model to be there.
 ApiResult<void> answer_ollama_chat(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
+  const int64_t n_ctx = call.service.engine->n_ctx();
   const Json* messages = find_field(call.body, "messages");
   if (messages == nullptr || *messages == Json::array()) {
+    Json body = call.body;
+    body["messages"] = Json::array();
+    TRY(check_without_prompt(TRY(chat_of_ollama(body, n_ctx)), call.service.usual));
     return answer_loaded(call, OllamaRoute::chat, reply);
   }
-  const Json chat = TRY(chat_of_ollama(call.body, call.service.engine->n_ctx()));
+  const Json chat = TRY(chat_of_ollama(call.body, n_ctx));
   return answer_conversation(call, TRY(read_chat_request(chat, call.service.usual)),
                              ollama_writer(OllamaRoute::chat), reply);
 }
 
 // As a chat, or with "raw" as a prompt without a template.
 ApiResult<void> answer_generate(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
+  const int64_t n_ctx = call.service.engine->n_ctx();
   if (find_field(call.body, "prompt") == nullptr) {
+    const Json* suffix = find_field(call.body, "suffix");
+    if (suffix != nullptr && !suffix->is_string()) return wrong_type("suffix", "a string", *suffix);
+    TRY(read_flag(call.body, "raw", false));
+    TRY(check_without_prompt(TRY(chat_of_generate(call.body, n_ctx)), call.service.usual));
     return answer_loaded(call, OllamaRoute::generate, reply);
   }
-  const int64_t n_ctx = call.service.engine->n_ctx();
   MakeWriter writer = ollama_writer(OllamaRoute::generate);
   const bool has_gap = find_field(call.body, "suffix") != nullptr;
   if (has_gap || TRY(read_flag(call.body, "raw", false))) {
@@ -253,12 +269,14 @@ std::vector<Route> ollama_routes(ServedModels& models) {
         return HttpResponse{.content_type = "text/plain", .body = "RuvLLM is running\n"};
       })};
   for (Route& route : routes) route.thread = RouteThread::network;
+  routes.back().types = {"text/plain"};
   const auto add = [&](const char* path, const BodyTable& table, ApiAction action) {
     const auto kept = [&models, action = std::move(action)](const ApiCall& call,
                                                             const std::shared_ptr<Reply>& reply) {
       return act_and_keep(models, action, call, reply);
     };
-    routes.push_back(api_route(models, "POST", path, table, kept, ollama_error));
+    Route& route = routes.emplace_back(api_route(models, "POST", path, table, kept, ollama_error));
+    if (has_row(table, "stream")) route.types.back() = "application/x-ndjson";
   };
   add("/api/chat", ollama_chat_fields(), answer_ollama_chat);
   add("/api/generate", ollama_generate_fields(), answer_generate);

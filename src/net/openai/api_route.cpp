@@ -89,9 +89,7 @@ ApiResult<void> BodyCall::attempt(const std::function<ApiResult<void>()>& part) 
 
 // The name of the model that the body asks for; Ollama's /api/show may say it in "name".
 ApiResult<std::string> asked_model(const Json& body, const BodyTable& table) {
-  const auto has_name = std::ranges::any_of(
-      table.rows, [](const FieldRow& row) { return row.name == std::string_view("name"); });
-  if (!body.contains("model") && has_name && body.contains("name")) {
+  if (!body.contains("model") && has_row(table, "name") && body.contains("name")) {
     return read_model(Json{{"model", body.at("name")}});
   }
   return read_model(body);
@@ -107,6 +105,13 @@ void act_with_model(const std::shared_ptr<BodyCall>& call, const ApiAction& acti
     return action(ApiCall{service, call->http, call->body}, call->reply);
   });
   if (!done) call->refuse(done.error());
+}
+
+// What the page of all routes says of it.
+void describe(Route& route, const BodyTable& table, WriteError write_error) {
+  route.body_table = table.name;
+  route.write_error = write_error;
+  if (has_row(table, "stream")) route.types.emplace_back("text/event-stream");
 }
 
 }  // namespace
@@ -127,7 +132,7 @@ Route api_route(ServedModels& models, std::string method, std::string path, cons
                   run_caught(call->reply, [&] { act_with_model(call, *action, std::move(lease)); });
                 });
               }};
-  route.body_table = table.name;
+  describe(route, table, write_error);
   return route;
 }
 
@@ -145,7 +150,7 @@ Route server_route(ServedModels& models, std::string method, std::string path,
                 }
                 if (!done) call.refuse(done.error());
               }};
-  route.body_table = table.name;
+  describe(route, table, write_error);
   return route;
 }
 

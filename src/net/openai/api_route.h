@@ -32,9 +32,6 @@ using ServerAction =
     std::function<ApiResult<void>(const ServerCall&, const std::shared_ptr<Reply>&)>;
 using ApiAction = std::function<ApiResult<void>(const ApiCall&, const std::shared_ptr<Reply>&)>;
 
-// How an API writes an error.
-using WriteError = HttpResponse (*)(const ApiError&);
-
 // The action is called when the model that the body names is loaded. Where the service is lenient,
 // members that are unknown or not supported are dropped, and the answer names them.
 Route api_route(ServedModels& models, std::string method, std::string path, const BodyTable& table,

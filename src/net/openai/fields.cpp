@@ -392,8 +392,12 @@ ApiResult<Json> parse_object(std::string_view body, const BodyTable& table) {
   return std::move(*json);
 }
 
+bool has_row(const BodyTable& table, std::string_view name) {
+  return find_row(table.rows, name) != nullptr;
+}
+
 bool takes_option(const BodyTable& table, std::string_view name) {
-  return table.has_options && is_plain_option(name) && find_row(table.rows, name) == nullptr;
+  return table.has_options && is_plain_option(name) && !has_row(table, name);
 }
 
 ApiResult<void> check_body(Json& body, const BodyTable& table) {

@@ -62,6 +62,8 @@ const BodyTable& session_fields();
 const BodyTable& model_fields();
 std::span<const FieldRow> message_fields();
 
+// Whether the table has a row of this name.
+bool has_row(const BodyTable& table, std::string_view name);
 // Whether a row of the options table (ruv/options.h) is set by its own name in request bodies;
 // such fields need no row here.
 bool is_plain_option(std::string_view name);

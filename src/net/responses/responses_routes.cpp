@@ -88,12 +88,13 @@ std::vector<Route> responses_routes(ServedModels& models) {
                    if (!done) send_response(reply, error_response(done.error()));
                  }};
   };
+  Route show = kept_route("GET", "/v1/responses/{id}", show_response);
+  show.types.emplace_back("text/event-stream");
   return {
       api_route(models, "POST", "/v1/responses", responses_fields(), answer_responses),
       simple_route("GET", "/v1/responses/{id}/input_items",
                    [&models](const HttpRequest& http) { return show_items(models.parts(), http); }),
-      kept_route("GET", "/v1/responses/{id}", show_response),
-      kept_route("DELETE", "/v1/responses/{id}", delete_response),
+      std::move(show), kept_route("DELETE", "/v1/responses/{id}", delete_response),
       kept_route("POST", "/v1/responses/{id}/cancel", cancel_response)};
 }
 
