@@ -29,9 +29,9 @@ TEST(Options, ReadWhatTheyWrote) {
 TEST(Options, WordsAreThoseOfTheRow) {
   GenerateParams params;
   const Status status =
-      set_option(row_of("samplers"), params, std::vector<std::string>{"top_k", "infill"});
+      set_option(row_of("samplers"), params, std::vector<std::string>{"top_k", "best"});
   EXPECT_EQ(status.code(), Code::invalid);
-  EXPECT_EQ(status.message().find("samplers: 'infill' is none of penalties, "), 0U);
+  EXPECT_EQ(status.message().find("samplers: 'best' is none of penalties, "), 0U);
   EXPECT_FALSE(params.samplers);
 }
 

@@ -120,6 +120,7 @@ Sampler::Sampler(const GenerateParams& params, const Tokenizer* tokenizer)
       params_(order_.without_others(params)),
       dry_(params_, tokenizer),
       cuts_(params_),
+      gap_cuts_(params_, tokenizer),
       steering_(params_) {
   params_.allowed_token_ids = {};
   params_.bad_words = {};

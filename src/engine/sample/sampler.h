@@ -16,6 +16,7 @@
 
 #include "base/rng.h"
 #include "engine/sample/dry_penalty.h"
+#include "engine/sample/gap_cuts.h"
 #include "engine/sample/steering.h"
 #include "engine/sample/step_order.h"
 #include "engine/sample/token_cuts.h"
@@ -56,8 +57,8 @@ struct SampleScratch {
 
 class Sampler {
  public:
-  // Copies what it needs of params. `tokenizer`: what DRY finds its breakers with; outlives it, or
-  // null: it finds none. Requires: params passed check_params.
+  // Copies what it needs of params. `tokenizer`: what DRY finds its breakers with and infill the
+  // texts of tokens; outlives it, or null: they find none. Requires: params passed check_params.
   explicit Sampler(const GenerateParams& params, const Tokenizer* tokenizer = nullptr);
   // Chooses among `logits` (n_vocab), which it changes. `numbers`: what take_numbers() gave.
   // `state`: what the choice before left; becomes what this one leaves.
@@ -98,6 +99,7 @@ class Sampler {
   GenerateParams params_;  // neutral where order_ leaves a step out
   DryPenalty dry_;
   TokenCuts cuts_;
+  GapCuts gap_cuts_;
   Steering steering_;
 };
 

@@ -51,6 +51,8 @@ Token Sampler::draw_in_order(std::span<float> logits, const SampleHistory& histo
                              SampleScratch& scratch) const {
   std::vector<WeighedToken>& kept = scratch.kept;
   bool is_listed = false;
+  std::optional<WeighedToken> end;
+  if (order_.names(SampleStep::infill)) end = gap_cuts_.likeliest_end(logits);
   for (const SampleStep step : order_.steps()) {
     if (is_of_logits(step)) {
       if (is_listed) write_logits(kept, logits);
@@ -61,7 +63,11 @@ Token Sampler::draw_in_order(std::span<float> logits, const SampleHistory& histo
     if (!is_listed) list_possible(logits, kept);
     is_listed = true;
     if (kept.empty()) return argmax(logits);
-    cuts_.apply_step(step, kept, numbers.coin);
+    if (step == SampleStep::infill) {
+      gap_cuts_.apply(kept, end);
+    } else {
+      cuts_.apply_step(step, kept, numbers.coin);
+    }
   }
   if (!is_listed) list_possible(logits, kept);
   if (kept.empty()) return argmax(logits);

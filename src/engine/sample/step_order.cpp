@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "engine/sample/gap_cuts.h"
 
 namespace ruv {
 namespace {
@@ -21,12 +22,20 @@ constexpr std::pair<std::string_view, SampleStep> kSteps[] = {
     {"xtc", SampleStep::xtc},
     {"temperature", SampleStep::temperature},
     {"temp", SampleStep::temperature},
+    {"infill", SampleStep::infill},
     {"adaptive_p", SampleStep::adaptive_p}};
 static_assert(std::ranges::equal(kSteps, kSampleStepNames, {},
                                  &std::pair<std::string_view, SampleStep>::first));
 
 SampleStep step_of(std::string_view name) {
   return std::ranges::find(kSteps, name, &std::pair<std::string_view, SampleStep>::first)->second;
+}
+
+Status check_few_are_left(const std::vector<SampleStep>& before, int64_t top_k) {
+  const bool comes_after = std::ranges::find(before, SampleStep::top_k) != before.end();
+  if (comes_after && top_k >= 1 && top_k <= GapCuts::kMaxTokens) return {};
+  return fail(Code::invalid, "samplers: infill needs top_k before it, from 1 to {}",
+              GapCuts::kMaxTokens);
 }
 
 }  // namespace
@@ -45,6 +54,7 @@ Status check_samplers(const GenerateParams& params) {
     if (std::ranges::find(steps, step) != steps.end()) {
       return fail(Code::invalid, "samplers: {} comes twice", name);
     }
+    if (step == SampleStep::infill) TRY(check_few_are_left(steps, params.top_k));
     steps.push_back(step);
   }
   return {};
