@@ -73,7 +73,9 @@ struct GenerateParams {
   double adaptive_decay = 0.9;
   // The steps that choose a token, by name and in this order; those that are not named are left
   // out: "penalties", "dry", "top_n_sigma", "top_k", "typ_p" or "typical_p", "top_p", "min_p",
-  // "xtc", "temperature" or "temp", "adaptive_p" at the end, and "tfs_z", which does nothing.
+  // "xtc", "temperature" or "temp", "adaptive_p" at the end, "tfs_z", which does nothing, and
+  // "infill" for gaps in texts: it ends the answer where the model is in doubt, and wants a "top_k"
+  // from 1 to 256 before it.
   // Unset: as the comments above say. Not with mirostat.
   std::optional<std::vector<std::string>> samplers = {};
   // Only these tokens may come, and the ends of an answer only where they are among them; empty:
@@ -93,6 +95,12 @@ struct GenerateParams {
   std::vector<std::string> stop = {};
   // That text is part of the answer, at its end.
   bool include_stop = false;
+  // From its second line on, the answer ends before a line that is indented by fewer spaces and
+  // tabs; 0: it does not.
+  int64_t min_indent = 0;
+  // The answer ends with the first line that is complete more than this many milliseconds after its
+  // first token; 0 or less: it may take its time. How long answers are then depends on the machine.
+  int64_t max_predict_ms = -1;
   // The answer ends at one of these ids, besides the model's own end tokens.
   std::vector<Token> stop_tokens = {};
   // Control tokens whose texts are part of the answer's text, as what parses calls of tools needs
@@ -100,6 +108,14 @@ struct GenerateParams {
   std::vector<Token> shown_tokens = {};
   // Continue past the model's own end tokens (for speed measurements).
   bool ignore_eos = false;
+  // Where the context is full the answer continues: tokens between the first n_keep and the newest
+  // leave the context, half of what may, and the rest is computed anew, which costs its prefill.
+  // Penalties then see what is left. Not with media or a model that reads a source text. Otherwise
+  // such an answer ends with `length`. With max_tokens -1 it may never end.
+  bool context_shift = false;
+  // Tokens at the beginning of the prompt that stay, besides the one that begins every text, at
+  // most half of the context; -1: all of the prompt.
+  int64_t n_keep = 0;
   // Allows a prompt that ends inside a word. Its last tokens, where other text could replace them,
   // are taken back, and their bytes become a prefix that the first generated tokens must reproduce.
   // The answer's text, ids and counts begin after these bytes; its first token may begin inside
@@ -145,7 +161,8 @@ struct Timings {
   double decode_ms = 0;   // from the first generated token to the last
   double prefill_tokens_per_s = 0;
   double decode_tokens_per_s = 0;
-  int64_t n_cached_tokens = 0;  // of the prompt, taken from the prefix cache
+  int64_t n_cached_tokens = 0;   // of the prompt, taken from the prefix cache
+  int64_t n_dropped_tokens = 0;  // by context_shift
   CacheMiss cache_miss = CacheMiss::none;
   int64_t n_drafted_tokens = 0;   // drafted and checked
   int64_t n_accepted_tokens = 0;  // of these, right

@@ -6,8 +6,8 @@
 namespace ruv {
 
 AnswerText::AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt, StopText stops,
-                       std::vector<Token> shown)
-    : tokenizer_(tokenizer), stop_text_(std::move(stops)) {
+                       std::vector<Token> shown, IndentStop indent)
+    : tokenizer_(tokenizer), stop_text_(std::move(stops)), indent_(std::move(indent)) {
   if (tokenizer == nullptr) return;
   // An answer to a prompt without text begins the text, where some tokenizers drop a space.
   const bool after_text = std::ranges::any_of(prompt, [&](Token token) {
@@ -45,7 +45,7 @@ int64_t AnswerText::n_healed(std::span<const Token> next) const {
 std::string AnswerText::push(Token id) {
   if (!detokenizer_) return {};
   n_forced_ -= n_healed_bytes(id);
-  return stop_text_.push(new_text(detokenizer_->push(id)));
+  return indent_.push(stop_text_.push(new_text(detokenizer_->push(id))));
 }
 
 std::string AnswerText::finish() {
@@ -53,12 +53,14 @@ std::string AnswerText::finish() {
   // An answer that ends inside the healed bytes has no text of its own.
   const std::string rest = n_skipped_ == 0 ? detokenizer_->finish() : std::string();
   std::string text = stop_text_.push(rest);
-  return text + stop_text_.finish();
+  text = indent_.push(text + stop_text_.finish());
+  return text + indent_.finish();
 }
 
 AnswerText::Completed AnswerText::finish_with(std::string_view bytes) {
   if (!detokenizer_) return {};
-  const std::string held = stop_text_.finish();
+  std::string held = indent_.push(stop_text_.finish());
+  held += indent_.finish();
   std::string added = new_text(detokenizer_->push(bytes));
   added += detokenizer_->finish();
   return {held + added, added.size()};

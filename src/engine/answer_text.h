@@ -1,5 +1,5 @@
 // AnswerText: the text of one sequence's answer, from its tokens: decoded, without what the prompt
-// had already (token healing), and watched for stop strings.
+// had already (token healing), and watched for stop strings and for lines that end it.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/indent_stop.h"
 #include "engine/stop_text.h"
 #include "text/tokenizer.h"
 
@@ -17,7 +18,7 @@ class AnswerText {
   // `tokenizer` must outlive it; null: the answer has no text. `prompt`: the tokens it follows.
   // `shown`: control tokens whose texts belong to the answer.
   AnswerText(const Tokenizer* tokenizer, std::span<const Token> prompt, StopText stops,
-             std::vector<Token> shown = {});
+             std::vector<Token> shown = {}, IndentStop indent = IndentStop());
 
   // The last tokens of the prompt, `n_bytes` bytes, were taken back: these bytes will be generated
   // again, perhaps as other tokens, and are not repeated in the text.
@@ -33,6 +34,8 @@ class AnswerText {
   std::string push(Token id);
   // A stop string has come; nothing more belongs to the answer.
   bool stopped() const { return stop_text_.stopped(); }
+  // So has a line with too little indentation.
+  bool left_block() const { return indent_.stopped(); }
   const std::string& stop_found() const { return stop_text_.found(); }
   // What was held back, at the answer's end.
   std::string finish();
@@ -50,6 +53,7 @@ class AnswerText {
   const Tokenizer* tokenizer_;
   std::optional<Detokenizer> detokenizer_;  // none: there is no tokenizer
   StopText stop_text_;
+  IndentStop indent_;
   size_t n_forced_ = 0;   // bytes of tokens still to come that the prompt had
   size_t n_skipped_ = 0;  // bytes of text still to come that it had
 };

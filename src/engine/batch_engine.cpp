@@ -111,6 +111,10 @@ Status BatchEngine::check_encoder(const Request& request) const {
   if (model_->h.reads_source() && request.media != nullptr) {
     return fail(Code::unsupported, "media: the model reads text only");
   }
+  if (request.params.context_shift && (model_->h.reads_source() || request.media != nullptr)) {
+    return fail(Code::unsupported, "context_shift: not with {}",
+                model_->h.reads_source() ? "a model that reads a source text" : "media");
+  }
   if (!model_->h.encodes) return {};
   if (request.output == RequestOutput::tokens && !model_->h.bidirectional &&
       model_->h.n_layers > 0) {

@@ -268,6 +268,18 @@ void EngineCore::preempt(std::unique_ptr<Sequence>& sequence, int64_t now_ns) {
   lists_.waiting.insert(lists_.waiting.begin(), std::move(sequence));
 }
 
+// Answers whose contexts are full continue without part of them. They wait, first, until their
+// pages are computed anew; what their prompts have in common with others is in the cache.
+void EngineCore::shift_full_ones(int64_t now_ns) {
+  for (std::unique_ptr<Sequence>& sequence : lists_.running) {
+    if (!sequence->wants_shift()) continue;
+    sequence->shift();
+    tenants_.queue(sequence->tenant(), milliseconds_of(now_ns));
+    lists_.waiting.insert(lists_.waiting.begin(), std::move(sequence));
+  }
+  std::erase(lists_.running, nullptr);
+}
+
 // Gives a sequence its cached prefix and charges its tenant.
 void EngineCore::start(Sequence& sequence, int64_t now_ns) {
   const bool again = sequence.was_started();
@@ -417,6 +429,7 @@ void EngineCore::advance(const StepResult& result, int64_t start_ns, int64_t run
   input_.computed(has_prompts, step.n_passes > 0);
   if (!has_prompts) speculator_.record_step(step, ms_since(start_ns) + head_ms);
   erase_finished();
+  shift_full_ones(now_ns);
 }
 
 Engine::Load EngineCore::load() const {

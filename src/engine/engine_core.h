@@ -85,6 +85,7 @@ class EngineCore {
   void apply(int64_t now_ns);
   void end(Sequence& sequence, FinishReason reason, const Status& status);
   void preempt(std::unique_ptr<Sequence>& sequence, int64_t now_ns);
+  void shift_full_ones(int64_t now_ns);
   void start(Sequence& sequence, int64_t now_ns);
   void pack();
   void erase_finished();

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/keyed_hash.h"
 #include "cache/page_store.h"
+#include "engine/context_shift.h"
 
 namespace ruv {
 namespace {
@@ -107,7 +108,7 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       seed_(params_.seed ? *params_.seed : draw_seed()),
       chooser_(params_, seed_, model.n_usable_tokens(), model.tokenizer.get()),
       text_(model.tokenizer.get(), answered(), StopText(params_.stop, params_.include_stop),
-            params_.shown_tokens),
+            params_.shown_tokens, IndentStop(params_.min_indent)),
       times_(now_ns) {}
 
 // The answer begins after the healed bytes, not after the prompt's last token.
@@ -186,6 +187,20 @@ void Sequence::preempted() {
   if (pool_ != nullptr) pool_->clear();
 }
 
+// Drafts are about the tokens as they were.
+void Sequence::shift() {
+  const bool has_bos = model_->tokenizer != nullptr && !tokens_.empty() &&
+                       model_->tokenizer->spec().bos == tokens_.front();
+  const int64_t n_keep = params_.n_keep < 0 ? n_prompt_ : params_.n_keep + (has_bos ? 1 : 0);
+  const DroppedTokens dropped = dropped_tokens(n_tokens(), n_keep);
+  tokens_.erase(tokens_.begin() + dropped.begin, tokens_.begin() + dropped.end);
+  answer_begin_ -= dropped.size();
+  n_dropped_ += dropped.size();
+  drafts_.reset();
+  outlook_ = {};
+  preempted();
+}
+
 // End tokens of the request and, unless ignore_eos, of the model.
 bool Sequence::ends_answer(Token id) const {
   if (std::find(params_.stop_tokens.begin(), params_.stop_tokens.end(), id) !=
@@ -226,8 +241,10 @@ void Sequence::choose(int64_t row, std::span<float> logits, SampleScratch& scrat
   if (params_.max_tokens == 0) return;
   std::span<const Token> draft;
   if (row > 0) draft = std::span(drafts_->draft.tokens).first(static_cast<size_t>(row));
+  // What the context still has of it.
+  const int64_t n_answer = std::min(n_generated(), std::ssize(answered()));
   chooser_.choose(row, logits.first(static_cast<size_t>(n_vocab())),
-                  {answered(), draft, n_generated() + row - text_.n_healed(draft)}, scratch);
+                  {answered(), draft, n_answer + row - text_.n_healed(draft)}, scratch);
 }
 
 bool Sequence::advance(Token guess, int64_t now_ns) {
@@ -276,10 +293,17 @@ void Sequence::tell(Event event, Token id, int64_t now_ns) {
   if (text_.stopped() || chooser_.is_complete()) {
     reason = FinishReason::stop;
     event.stop_text = text_.stop_found();
-  } else if (n_generated() == params_.max_tokens || n_tokens() >= n_ctx_) {
+  } else if (text_.left_block() || has_taken_long(event.text, now_ns) ||
+             n_generated() == params_.max_tokens || is_at_end()) {
     reason = FinishReason::length;
   }
   emit(std::move(event), reason, now_ns);
+}
+
+// An answer that may take max_predict_ms ends with the line that it has begun by then.
+bool Sequence::has_taken_long(std::string_view text, int64_t now_ns) const {
+  return params_.max_predict_ms > 0 && times_.decode_ms(now_ns) > params_.max_predict_ms &&
+         text.find('\n') != std::string_view::npos;
 }
 
 // A token that only repeats what the prompt had.
@@ -288,7 +312,7 @@ void Sequence::reproduce(Token id, int64_t now_ns) {
   answer_begin_ = n_tokens();
   const std::string text = text_.push(id);
   DCHECK(text.empty());
-  if (n_tokens() == n_ctx_) emit({}, FinishReason::length, now_ns);
+  if (is_at_end()) emit({}, FinishReason::length, now_ns);
 }
 
 void Sequence::finish_hidden(int64_t now_ns) {
@@ -354,6 +378,7 @@ Timings Sequence::timings(int64_t now_ns) const {
   t.n_prompt_tokens = n_prompt_;
   t.n_generated_tokens = n_generated();
   t.n_cached_tokens = n_cached_;
+  t.n_dropped_tokens = n_dropped_;
   t.cache_miss = cache_miss_;
   t.n_drafted_tokens = n_drafted_;
   t.n_accepted_tokens = n_accepted_;

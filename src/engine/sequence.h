@@ -59,7 +59,7 @@ class Sequence {
   int64_t n_cached() const { return n_cached_; }
   bool was_started() const { return times_.was_started(); }
   const GenerateParams& params() const { return params_; }
-  int64_t n_prompt() const { return answer_begin_; }
+  int64_t n_prompt() const { return std::max<int64_t>(0, answer_begin_); }
   bool in_prompt() const { return n_computed_ + 1 < n_tokens(); }
   // With placeholders where the prompt has media(): neither what is computed nor what prefixes are
   // known by, which add_rows() and make_cells() give.
@@ -130,6 +130,11 @@ class Sequence {
   void computed(int64_t n) { n_computed_ += n; }
   // Releases all pages; everything must be computed again.
   void preempted();
+  // Whether its context is full and the answer continues without part of it.
+  bool wants_shift() const { return !is_finished_ && may_shift() && n_tokens() >= n_ctx_; }
+  // Drops that part. What is left must be computed again, as after preempted(). Requires:
+  // wants_shift().
+  void shift();
   // The next step gives the logits after the last known token and after each of the first n_drafts
   // tokens of its draft: row i follows i drafted tokens. Throws std::bad_alloc.
   void begin_step(int64_t n_drafts);
@@ -168,11 +173,16 @@ class Sequence {
  private:
   int64_t n_generated() const { return n_tokens() - answer_begin_; }
   bool ends_answer(Token id) const;
+  bool has_taken_long(std::string_view text, int64_t now_ns) const;
   void reproduce(Token id, int64_t now_ns);
   // What the answer continues: all that is before it, but not a source text.
   std::span<const Token> answered() const {
     return std::span(tokens_).subspan(static_cast<size_t>(n_source_));
   }
+  bool may_shift() const {
+    return params_.context_shift && media_.empty() && n_source_ == 0 && n_ctx_ > 1;
+  }
+  bool is_at_end() const { return n_tokens() >= n_ctx_ && !may_shift(); }
   void add_source_rows(int64_t n, BatchBuilder& batch) const;
   void tell(Event event, Token id, int64_t now_ns);
   void emit(Event event, FinishReason reason, int64_t now_ns);
@@ -196,7 +206,8 @@ class Sequence {
   PromptMedia media_;
   int64_t second_text_;   // where it begins; 0: there is none
   int64_t n_prompt_;      // as it was given
-  int64_t answer_begin_;  // the first token that is not the prompt's
+  int64_t answer_begin_;  // the first token that is not the prompt's; negative where it was dropped
+  int64_t n_dropped_ = 0;
   int64_t n_computed_ = 0;
   bool is_finished_ = false;
   int64_t n_cached_ = 0;

@@ -29,6 +29,8 @@ class SequenceTimes {
     if (timeout_ms == 0) return -1;
     return std::max<int64_t>(0, timeout_ms - (now_ns - submitted_ns_) / 1'000'000);
   }
+  // Milliseconds since its first token. Requires: it has one.
+  int64_t decode_ms(int64_t now_ns) const { return (now_ns - first_token_ns_) / 1'000'000; }
   // The times and rates of an answer that ends now. Requires: its token counts are filled.
   void fill(Timings& timings, int64_t now_ns) const;
 

@@ -197,6 +197,11 @@ TEST(Source, WhatTheModelCannotDoIsRefused) {
   Request healed{.prompt = {5, 6}};
   healed.params.token_healing = true;
   EXPECT_EQ(engine->submit(healed).error().code(), Code::unsupported);
+  Request shifting{.prompt = {5, 6}};
+  shifting.params.context_shift = true;
+  const auto shifted = engine->submit(shifting);
+  ASSERT_FALSE(shifted);
+  EXPECT_EQ(shifted.error().message(), "context_shift: not with a model that reads a source text");
   const auto embedded = engine->embed({5, 6});
   ASSERT_FALSE(embedded);
   EXPECT_EQ(embedded.error().code(), Code::unsupported);

@@ -381,8 +381,8 @@ class Refusals(ServeTest):
         self.refused(CHAT, self.body(response_format={"type": "xml"}), 400,
                      "invalid_value", "response_format.type")
         self.refused(CHAT, self.body(temperature=-1), 400, "invalid_value", "temperature")
-        self.refused(CHAT, self.body(samplers=["top_k", "infill"]), 400, "invalid_value",
-                     "samplers", "infill")
+        self.refused(CHAT, self.body(samplers=["infill", "top_k"]), 400, "invalid_value",
+                     says="infill needs top_k")
         self.refused(CHAT, self.body(samplers=["typ_p", "typical_p"]), 400, "invalid_value",
                      says="typical_p comes twice")
         self.refused(CHAT, self.body(samplers=["top_k"], mirostat=2), 400, "invalid_value",

@@ -39,6 +39,7 @@ struct Reached {
   int64_t restored = 0;
   int64_t damaged = 0;
   int64_t after_media = 0;  // answers that began after a medium
+  int64_t shifted = 0;      // answers whose contexts were full
   // Of tiered pages:
   int64_t inside_group = 0;  // answers that began on kept tails
   int64_t demoted = 0;
@@ -50,8 +51,8 @@ struct Reached {
     const bool tiered = is_tiered(given.kv);
     const bool windowed = given.windowed;
     for (const int64_t n :
-         {given.states ? 1 : inside_page, whole_prompt, drafted, evicted, preempted, restored,
-          damaged, after_media, tiered ? inside_group : 1, tiered ? demoted : 1,
+         {given.states ? 1 : inside_page, whole_prompt, shifted, drafted, evicted, preempted,
+          restored, damaged, after_media, tiered ? inside_group : 1, tiered ? demoted : 1,
           windowed ? behind_window : 1, windowed ? passed : 1}) {
       if (n == 0) return false;
     }
@@ -203,6 +204,11 @@ class CachedWorld {
     if (rng_.below(4) == 0) params.stop = {"e", " the"};
     if (rng_.below(4) == 0) params.stop_tokens = {static_cast<Token>(below(n_vocab_))};
     params.token_healing = rng_.below(3) == 0;
+    if (asked.media.empty() && rng_.below(is_tiered(given_.kv) ? 40 : 16) == 0) {
+      params.context_shift = true;
+      params.n_keep = below(n_ctx_) - 1;
+      params.max_tokens = n_ctx_ - std::ssize(asked.prompt) + below(60);
+    }
     asked.terms.priority = static_cast<Priority>(rng_.below(4));
     if (rng_.below(4) == 0) asked.terms.tenant = "other";
     if (rng_.below(6) == 0) asked.terms.cache_salt = "salt";
@@ -243,6 +249,7 @@ class CachedWorld {
         t.n_cached_tokens > kGroupTokens && t.n_cached_tokens % kGroupTokens > 0;
     reached.whole_prompt += t.n_cached_tokens > 0 && t.n_cached_tokens == t.n_prompt_tokens - 1;
     reached.drafted += t.n_drafted_tokens;
+    reached.shifted += t.n_dropped_tokens > 0;
   }
 
   // A few bytes of the files that the engine left.
@@ -318,6 +325,7 @@ TEST_P(CachedBytes, WhateverIsKeptAndLost) {
   EXPECT_GT(reached.restored, 0);
   EXPECT_GT(reached.damaged, 0);
   EXPECT_GT(reached.after_media, 0);
+  EXPECT_GT(reached.shifted, 0);
   EXPECT_EQ(reached.inside_group > 0, tiered);
   EXPECT_EQ(reached.demoted > 0, tiered);
   EXPECT_EQ(reached.behind_window > 0, GetParam().windowed);

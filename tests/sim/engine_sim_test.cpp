@@ -41,6 +41,7 @@ TEST(EngineSimulation, EveryAnswerIsRightAndAllBooksAgree) {
   EXPECT_GT(total.reused_tokens, 0);
   EXPECT_GT(total.evicted_pages, 0);
   EXPECT_GT(total.accepted_drafts, 0);
+  EXPECT_GT(total.shifted, 0);
   EXPECT_GT(total.demoted_pages, 0);
   EXPECT_GT(total.passed_pages, 0);
   EXPECT_GT(total.reused_behind_windows, 0);

@@ -30,7 +30,8 @@ class EngineWorld {
     int64_t reused_tokens = 0;
     int64_t evicted_pages = 0;
     int64_t accepted_drafts = 0;
-    uint64_t trace = 0;  // of all steps in order
+    int64_t shifted = 0;  // answers whose contexts were full
+    uint64_t trace = 0;   // of all steps in order
     int64_t demoted_pages = 0;
     int64_t passed_pages = 0;           // that left a window's frames
     int64_t reused_behind_windows = 0;  // tokens
@@ -50,6 +51,7 @@ class EngineWorld {
       reused_tokens += other.reused_tokens;
       evicted_pages += other.evicted_pages;
       accepted_drafts += other.accepted_drafts;
+      shifted += other.shifted;
       trace = trace * 31 + other.trace;
       demoted_pages += other.demoted_pages;
       passed_pages += other.passed_pages;
@@ -212,6 +214,11 @@ class EngineWorld {
       params.cache_prefix = rng_.below(8) != 0;
       params.min_cache_tokens = rng_.below(4) == 0 ? below(40) : 0;
       if (rng_.below(4) == 0) params.stop_tokens = random_tokens(1);
+      if (life.media.empty() && rng_.below(32) == 0) {
+        params.context_shift = true;
+        params.n_keep = below(options_.n_ctx + 1) - 1;
+        params.max_tokens = below(2 * options_.n_ctx);
+      }
       ServiceTerms& terms = life.request.terms;
       terms.priority = static_cast<Priority>(rng_.below(4));
       terms.tenant = rng_.below(3) == 0 ? "other" : "";
@@ -241,6 +248,7 @@ class EngineWorld {
     life.code = event.status.code();
     if (event.finish == FinishReason::none) return;
     covered_.accepted_drafts += event.timings.n_accepted_tokens;
+    covered_.shifted += event.timings.n_dropped_tokens > 0;
     if (!life.media.empty()) {
       covered_.reused_media += event.timings.n_cached_tokens >= life.media[0].rows.end;
     }

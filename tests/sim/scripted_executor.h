@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cache/content_cells.h"
+#include "engine/context_shift.h"
 #include "engine/executor.h"
 #include "engine/prompt_media.h"
 #include "engine/sample/test_sampler.h"
@@ -397,9 +398,18 @@ inline std::vector<Token> scripted_answer(const Request& request, int64_t n_voca
   // Of what follows the prompt.
   const int64_t shift = std::ssize(tokens) - media.position_of(std::ssize(tokens));
   std::vector<Token> answer;
-  while (std::ssize(answer) != params.max_tokens && std::ssize(tokens) < n_ctx) {
+  const bool may_shift = params.context_shift && spans.empty();
+  while (std::ssize(answer) != params.max_tokens && (may_shift || std::ssize(tokens) < n_ctx)) {
+    if (std::ssize(tokens) == n_ctx) {
+      const int64_t n_keep = params.n_keep < 0 ? std::ssize(request.prompt) : params.n_keep;
+      const DroppedTokens dropped = dropped_tokens(n_ctx, n_keep);
+      tokens.erase(tokens.begin() + dropped.begin, tokens.begin() + dropped.end);
+      state = ScriptedState(tiered);
+      push_tokens({0, std::ssize(tokens)});
+    }
     state.logits(logits);
-    const Token id = sampler.sample(logits, tokens, std::ssize(answer));
+    const Token id =
+        sampler.sample(logits, tokens, std::min(std::ssize(answer), std::ssize(tokens)));
     if (std::ranges::find(params.stop_tokens, id) != params.stop_tokens.end()) break;
     state.push(id, shift);
     tokens.push_back(id);

@@ -30,21 +30,20 @@ constexpr std::array kInfillFields{
     FieldRow{"cache_prompt", kHonoured, "another name of cache_prefix"},
     FieldRow{"user", kHonoured, "whose request it is"},
     FieldRow{"timeout_ms", kHonoured, "the answer fails when it is not finished in this time"},
-    FieldRow{"response_fields", kUnsupported, "answers have all members", "[[]]"},
+    FieldRow{"response_fields", kHonoured,
+             "up to 64 paths, as \"timings/prompt_n\": the answer has these members alone", "[[]]"},
+    FieldRow{"id_slot", kNoEffect, "prompts find what the cache has without slots"},
+    FieldRow{"t_max_prompt_ms", kNoEffect, "llama.cpp does nothing with it; see timeout_ms"},
     FieldRow{"min_keep", kUnsupported, "", "[0, 1]"},
-    FieldRow{"n_indent", kUnsupported, "", "[0]"},
-    FieldRow{"n_keep", kUnsupported, "", "[0]"},
     FieldRow{"n_cache_reuse", kUnsupported, "", "[0]"},
     FieldRow{"n_probs", kUnsupported, "see /v1/completions", "[0]"},
-    FieldRow{"id_slot", kUnsupported, "", "[-1]"},
-    FieldRow{"t_max_prompt_ms", kUnsupported, "see timeout_ms", "[-1, 0]"},
-    FieldRow{"t_max_predict_ms", kUnsupported, "see timeout_ms", "[-1, 0]"},
     FieldRow{"return_tokens", kUnsupported, "", "[false]"},
     FieldRow{"timings_per_token", kUnsupported, "", "[false]"},
     FieldRow{"return_progress", kUnsupported, "", "[false]"},
     FieldRow{"lora", kUnsupported, "", "[[]]"},
 };
 constexpr BodyTable kInfill{"infill", kInfillFields, kMaxConversationValues, true};
+constexpr size_t kMaxMembers = 64;
 constexpr FieldRow kExtraRows[] = {{"filename", kHonoured, ""}, {"text", kHonoured, ""}};
 
 // A text of the body; empty where it is absent and not required.
@@ -74,13 +73,35 @@ ApiResult<std::vector<FillFile>> extra_files(const Json& body) {
   return files;
 }
 
+ApiResult<std::vector<std::string>> wanted_members(const Json& body) {
+  std::vector<std::string> members;
+  const Json* paths = find_field(body, "response_fields");
+  if (paths == nullptr) return members;
+  if (!paths->is_array()) return wrong_type("response_fields", "an array", *paths);
+  if (paths->size() > kMaxMembers) {
+    return tl::unexpected(bad_request(
+        "response_fields", fmt::format("'response_fields' has {} paths, at most {} are allowed",
+                                       paths->size(), kMaxMembers)));
+  }
+  for (size_t i = 0; i < paths->size(); ++i) {
+    const Json& path = (*paths)[i];
+    if (!path.is_string()) {
+      return wrong_type(fmt::format("response_fields[{}]", i), "a string", path);
+    }
+    members.push_back(path.get<std::string>());
+  }
+  return members;
+}
+
 // Everything that is not the prompt, as a request of /v1/completions has it.
 Json completion_of_infill(const Json& body) {
   Json completion = {{"prompt", "-"}};
   for (const auto& [name, value] : body.items()) {
     const bool is_text = name == "input_prefix" || name == "input_suffix" ||
                          name == "input_extra" || name == "prompt";
-    if (!is_text) completion[name] = value;
+    const bool is_of_route =
+        name == "response_fields" || name == "id_slot" || name == "t_max_prompt_ms";
+    if (!is_text && !is_of_route) completion[name] = value;
   }
   return completion;
 }
@@ -102,9 +123,12 @@ ApiResult<void> answer_infill(const ApiCall& call, const std::shared_ptr<Reply>&
   }
   TRY(check_awaited(call.http));
   const FillGap gap{.before = before, .after = after, .begun = begun, .files = files};
+  const auto make_writer = [members = TRY(wanted_members(call.body))](AnswerHead head) {
+    return infill_writer(std::move(head), members);
+  };
   request.prompts = {RawPrompt{.ids = TRY(fill_prompt(text, *marks, gap)), .is_ids = true}};
   std::ranges::copy(marks->ends, std::back_inserter(request.params.stop_tokens));
-  return answer_prompts(call, std::move(request), infill_writer, reply);
+  return answer_prompts(call, std::move(request), make_writer, reply);
 }
 
 }  // namespace

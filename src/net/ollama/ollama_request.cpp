@@ -22,6 +22,11 @@ constexpr FieldRow kKeepAlive{"keep_alive", kHonoured,
 constexpr FieldRow kStream{"stream", kHonoured, "true, the default: an object a line"};
 constexpr FieldRow kFormat{"format", kHonoured, "\"json\" or a JSON schema", R"([""])"};
 constexpr FieldRow kThink{"think", kHonoured, "as in chat requests"};
+constexpr FieldRow kShift{"shift", kHonoured,
+                          "true: an answer continues where the context is full, without its oldest "
+                          "half; false, the default: it ends there",
+                          "[false]"};
+constexpr FieldRow kTruncate{"truncate", kUnsupported, "prompts are never cut", "[false]"};
 constexpr FieldRow kLogprobs{"logprobs", kUnsupported, "", "[false]"};
 constexpr FieldRow kTopLogprobs{"top_logprobs", kUnsupported, "", "[0]"};
 
@@ -34,6 +39,8 @@ constexpr std::array kOllamaChatFields{
     kOptions,
     kStream,
     kThink,
+    kShift,
+    kTruncate,
     kKeepAlive,
     kLogprobs,
     kTopLogprobs,
@@ -47,6 +54,8 @@ constexpr std::array kOllamaGenerateFields{
     kOptions,
     kStream,
     kThink,
+    kShift,
+    kTruncate,
     kKeepAlive,
     FieldRow{"suffix", kHonoured,
              "a text: the answer fills the gap between the prompt and it; not with system",
@@ -97,7 +106,7 @@ constexpr std::array kOptionRows{
     FieldRow{"mirostat_eta", kHonoured, ""},
     FieldRow{"tfs_z", kUnsupported, "", "[1]"},
     FieldRow{"penalize_newline", kUnsupported, "", "[true]"},
-    FieldRow{"num_keep", kNoEffect, "the context is never cut"},
+    FieldRow{"num_keep", kHonoured, "tokens at the beginning that shift keeps"},
     FieldRow{"num_batch", kNoEffect, "the server's own"},
     FieldRow{"num_thread", kNoEffect, "the server's own"},
     FieldRow{"num_gpu", kNoEffect, "the server's own"},
@@ -122,6 +131,8 @@ constexpr FieldRow kOllamaMessageRows[] = {{"role", kHonoured, ""},
 ApiResult<void> add_option(std::string_view name, const Json& value, int64_t n_ctx, Json& chat) {
   if (name == "num_predict") {
     chat["max_tokens"] = value;
+  } else if (name == "num_keep") {
+    chat["n_keep"] = value;
   } else if (name == "num_ctx") {
     const int64_t n = TRY(integer_within("options.num_ctx", value, {1, INT64_MAX}));
     if (n > n_ctx) {
@@ -158,6 +169,7 @@ ApiResult<void> read_common(const Json& body, int64_t n_ctx, Json& chat) {
   for (const char* name : {"model", "format", "think"}) {
     if (const Json* value = find_field(body, name)) chat[name] = *value;
   }
+  if (const Json* shift = find_field(body, "shift")) chat["context_shift"] = *shift;
   chat["stream"] = TRY(read_flag(body, "stream", true));
   return read_options(body, n_ctx, chat);
 }

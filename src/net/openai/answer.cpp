@@ -569,6 +569,7 @@ AnswerUsage AnswerJob::usage() const {
     sum.n_reasoning_tokens += works_[i].n_reasoning_tokens;
     sum.n_drafted_tokens += t.n_drafted_tokens;
     sum.n_accepted_tokens += t.n_accepted_tokens;
+    sum.n_dropped_tokens += t.n_dropped_tokens;
     sum.queue_ms = std::max(sum.queue_ms, t.queue_ms);
     sum.prefill_ms = std::max(sum.prefill_ms, t.prefill_ms);
     sum.decode_ms = std::max(sum.decode_ms, t.decode_ms);

@@ -26,6 +26,9 @@ Json usage_json(const AnswerUsage& usage) {
   if (usage.n_cut_tokens > 0) {
     json["prompt_tokens_details"]["truncated_tokens"] = usage.n_cut_tokens;
   }
+  if (usage.n_dropped_tokens > 0) {
+    json["completion_tokens_details"]["context_shift_tokens"] = usage.n_dropped_tokens;
+  }
   return json;
 }
 

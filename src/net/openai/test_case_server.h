@@ -109,6 +109,10 @@ inline Json asked(const Request& request) {
   if (p.samplers) json["samplers"] = *p.samplers;
   note("stop", p.stop, usual.stop);
   note("include_stop", p.include_stop, usual.include_stop);
+  note("min_indent", p.min_indent, usual.min_indent);
+  note("max_predict_ms", p.max_predict_ms, usual.max_predict_ms);
+  note("context_shift", p.context_shift, usual.context_shift);
+  note("n_keep", p.n_keep, usual.n_keep);
   note("stop_tokens", p.stop_tokens, usual.stop_tokens);
   note("shown_tokens", p.shown_tokens, usual.shown_tokens);
   note("ignore_eos", p.ignore_eos, usual.ignore_eos);
