@@ -84,6 +84,7 @@ def all_frameworks():
         Framework("anthropic (JavaScript)", "node", "@anthropic-ai/sdk", "anthropic_cells.mjs"),
         Framework("ollama (JavaScript)", "node", "ollama", "ollama_cells.mjs"),
         Framework("openai-agents", "openai3", "openai-agents", "agents_cells.py"),
+        Framework("haystack-ai", "openai3", "haystack-ai", "haystack_cells.py"),
         Framework("smolagents", "openai3", "smolagents", "smolagents_cells.py"),
         Framework("autogen-ext", "openai2", "autogen-ext", "autogen_cells.py"),
         Framework("llm", "openai3", "llm", "llm_cells.py"),
