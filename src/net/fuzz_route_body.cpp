@@ -105,7 +105,8 @@ void run(const FuzzService& service, const Route& route, HttpRequest request) {
   boost::asio::io_context io;
   ServerBudget budget(options.budget);
   {
-    auto exchange = std::make_shared<Exchange>(io, options, budget, AnswerFraming{});
+    auto exchange = std::make_shared<Exchange>(io, options, budget,
+                                               std::make_unique<Http1Frames>(AnswerFraming{}));
     const auto host = std::make_shared<LooseHost>();
     exchange->set_host(host);
     run_route(route, request, exchange);

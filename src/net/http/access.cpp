@@ -99,21 +99,21 @@ bool HostAccess::is_preflight(const HttpRequest& request) const {
 
 // The origin itself and not "*", so that shared caches keep one answer per page. Names of headers
 // are sent back where they are such names.
-std::string HostAccess::cors_headers(const HttpRequest& request) const {
+HeaderLines HostAccess::cors_headers(const HttpRequest& request) const {
   if (!may_read(request) || !is_name(authority_of(request.origin))) return {};
-  std::string lines = fmt::format(
-      "Access-Control-Allow-Origin: {}\r\nVary: Origin\r\n"
-      "Access-Control-Expose-Headers: X-Request-Id, X-Ignored-Fields, Retry-After\r\n",
-      request.origin);
+  HeaderLines lines = {
+      {"Access-Control-Allow-Origin", request.origin},
+      {"Vary", "Origin"},
+      {"Access-Control-Expose-Headers", "X-Request-Id, X-Ignored-Fields, Retry-After"}};
   if (!is_preflight(request)) return lines;
-  lines +=
-      "Access-Control-Allow-Methods: GET, POST, PUT, DELETE\r\nAccess-Control-Max-Age: 600\r\n";
+  lines.emplace_back("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE");
+  lines.emplace_back("Access-Control-Max-Age", "600");
   const bool are_names = std::ranges::all_of(request.preflight_headers, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("-_, ").find(c) != std::string_view::npos;
   });
   if (are_names && !request.preflight_headers.empty()) {
-    lines += "Access-Control-Allow-Headers: " + request.preflight_headers + "\r\n";
+    lines.emplace_back("Access-Control-Allow-Headers", request.preflight_headers);
   }
   return lines;
 }

@@ -22,8 +22,8 @@ class HostAccess {
 
   // Fails with 403 unless the request's Host and Origin are acceptable.
   ApiResult<void> check(const HttpRequest& request) const;
-  // The lines of a response's head that let the request's page read it; empty: it may not.
-  std::string cors_headers(const HttpRequest& request) const;
+  // The headers of a response that let the request's page read it; none: it may not.
+  HeaderLines cors_headers(const HttpRequest& request) const;
   // Whether a browser asks whether such a page may send a request.
   bool is_preflight(const HttpRequest& request) const;
 

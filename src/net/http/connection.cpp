@@ -10,7 +10,6 @@
 
 #include "net/api_error.h"
 #include "net/http/request_head.h"
-#include "net/http/request_work.h"
 
 namespace ruv {
 namespace {
@@ -28,8 +27,6 @@ constexpr size_t kReadBytes = 16 << 10;
 constexpr size_t kShortBytes = 64 << 10;
 // What a client may send ahead of the answer it waits for; more stays in its socket.
 constexpr size_t kMaxPipelinedBytes = 64 << 10;
-// Unwanted bodies up to this size are read, so that the connection can continue.
-constexpr uint64_t kMaxUnusedBodyBytes = 64 << 10;
 // What is read and thrown away after a refusal, so that the client gets to see it.
 constexpr size_t kMaxLingerBytes = 16 << 20;
 constexpr std::chrono::milliseconds kLingerTimeout{2'000};
@@ -38,43 +35,8 @@ std::string_view view_of(const boost::beast::flat_buffer& buffer) {
   return {static_cast<const char*>(buffer.data().data()), buffer.size()};
 }
 
-HttpResponse invalid_http(std::string_view reason) {
-  return error_response(bad_request("", fmt::format("not valid HTTP: {}", reason), "invalid_http"));
-}
-
-HttpResponse long_head(uint32_t max_bytes) {
-  return error_response({431, "invalid_request_error",
-                         fmt::format("the headers are longer than {} bytes", max_bytes), "",
-                         "headers_too_large"});
-}
-
-HttpResponse long_body(uint64_t max_bytes) {
-  return error_response({413, "invalid_request_error",
-                         fmt::format("the body is longer than {} bytes", max_bytes), "",
-                         "body_too_large"});
-}
-
-constexpr const char* kManyBytes = "too many bytes of unfinished requests at once";
-
-HttpResponse overloaded(std::string message) {
-  return error_response({503, "server_error", std::move(message), "", "overloaded"});
-}
-
 HttpResponse plain_http() {
   return error_response(bad_request("", "this port is for HTTPS: use https://", "https_required"));
-}
-
-HttpResponse too_late() {
-  return error_response(
-      {408, "invalid_request_error", "the request came too slowly", "", "request_timeout"});
-}
-
-HttpResponse over_limit(int64_t wait_seconds) {
-  HttpResponse response =
-      error_response({429, "rate_limit_error", "the API key has used up its limit for this minute",
-                      "", "rate_limit_exceeded"});
-  response.headers = {{"Retry-After", fmt::format("{}", wait_seconds)}};
-  return response;
 }
 
 bool is_token_char(char c) {
@@ -84,26 +46,13 @@ bool is_token_char(char c) {
 
 }  // namespace
 
-void ServerState::report(RequestRecord& record, const std::optional<ApiKey>& key,
-                         std::chrono::steady_clock::time_point begun) {
-  const auto now = std::chrono::steady_clock::now();
-  const RequestNotes& used = record.notes;
-  if (key) limits.charge(*key, used.n_prompt_tokens + used.n_generated_tokens, now);
-  if (!options.on_request) return;
-  record.ms = std::chrono::duration<double, std::milli>(now - begun).count();
-  options.on_request(record);
-}
-
-void ServerState::note_left() {
-  if (stopping && connections.empty() && works.empty()) drain.cancel();
-}
-
 Connection::Connection(Socket socket, ServerState& server)
     : stream_(std::move(socket)),
       server_(server),
       watchdog_(server.io),
       buffer_(server.options.max_header_bytes + kMaxPipelinedBytes + 2 * kReadBytes),
-      buffered_(server.budget, BudgetUse::buffers) {
+      buffered_(server.budget, BudgetUse::buffers),
+      served_(server) {
   begin_waiting();
 }
 
@@ -145,7 +94,7 @@ asio::awaitable<void> Connection::run() {
   const auto self = shared_from_this();
   const bool is_begun = co_await begin_tls();
   while (is_begun && stream_.is_open()) {
-    Incoming incoming(server_.budget);
+    IncomingRequest incoming(server_.budget);
     const ReadOutcome outcome = co_await read_request(incoming);
     if (outcome != ReadOutcome::done) break;
     co_await answer(std::move(incoming));
@@ -203,20 +152,18 @@ asio::awaitable<bool> Connection::read_first_byte() {
     if (!more) co_return false;
   }
   idle_ = false;
-  begun_ = Clock::now();
-  record_ = {};
-  key_.reset();
+  served_.begin();
   framing_ = {.keep_alive = false};
   co_return true;
 }
 
 asio::awaitable<Connection::ReadOutcome> Connection::end_of_read() {
   if (!late_) {
-    report(0, true);
+    served_.report(0, true);
     co_return ReadOutcome::closed;
   }
   late_ = false;
-  HttpResponse response = too_late();
+  HttpResponse response = request_too_late();
   co_return co_await refuse(std::move(response));
 }
 
@@ -254,7 +201,7 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_head(Parser& parser) {
     n_seen = buffer_.size();
     const bool more = co_await read_some();
     if (!more) co_return co_await end_of_read();
-    refusal = count_buffer() ? check_head(n_seen, is_whole) : overloaded(kManyBytes);
+    refusal = count_buffer() ? check_head(n_seen, is_whole) : server_overloaded(kManyBytes);
   }
   disarm();
   if (!refusal) refusal = parse_head(parser);
@@ -269,51 +216,8 @@ void Connection::set_framing(const Parser& parser) {
   framing_.head_only = head.method() == http::verb::head;
 }
 
-// Ids that clients send are kept, so that their logs and ours can be compared.
-void Connection::identify(const HttpRequest& request) {
-  record_.id = request.id;
-  if (record_.id.empty()) record_.id = fmt::format("req-{:016x}", server_.ids.next());
-  record_.trace = request.trace;
-  record_.method = request.method;
-  record_.path = request.path;
-  framing_.headers =
-      fmt::format("X-Request-Id: {}\r\n{}", record_.id, server_.access.cors_headers(request));
-}
-
-void Connection::report(int status, bool is_cut) {
-  record_.status = status;
-  record_.is_cut = is_cut;
-  server_.report(record_, key_, begun_);
-}
-
-std::unique_ptr<Detached> Connection::detach() {
-  return std::make_unique<RequestWork>(server_, record_, key_, begun_);
-}
-
-void Connection::choose(Incoming& incoming) {
-  if (const auto access = server_.access.check(incoming.request); !access) {
-    incoming.refusal = error_response(access.error());
-    return;
-  }
-  if (server_.access.is_preflight(incoming.request)) {
-    incoming.refusal = HttpResponse{};  // the headers say it
-    return;
-  }
-  const ApiKeys& keys = server_.options.api_keys;
-  RouteChoice choice = server_.router.choose(incoming.request, keys);
-  if (choice.key) {
-    key_ = keys[*choice.key];
-    if (const auto wait = server_.limits.admit(*key_, Clock::now())) {
-      incoming.refusal = over_limit(*wait);
-      return;
-    }
-  }
-  incoming.route = choice.route;
-  incoming.refusal = std::move(choice.refusal);
-}
-
 // The key, the path and all else that the head tells are checked before a byte of the body is read.
-asio::awaitable<Connection::ReadOutcome> Connection::read_request(Incoming& incoming) {
+asio::awaitable<Connection::ReadOutcome> Connection::read_request(IncomingRequest& incoming) {
   const bool begun = co_await read_first_byte();
   if (!begun) co_return ReadOutcome::closed;
   Parser parser;
@@ -324,14 +228,11 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_request(Incoming& inco
   if (head != ReadOutcome::done) co_return head;
   incoming.request = to_request(parser.get().base());
   set_framing(parser);
-  identify(incoming.request);
-  choose(incoming);
-  if (incoming.route != nullptr) record_.route = incoming.route->path;
+  framing_.lines = served_.identify(incoming.request);
+  served_.choose(incoming);
   if (parser.is_done()) co_return ReadOutcome::done;
 
-  const uint64_t limit = server_.options.max_body_bytes;
-  const bool is_wanted = incoming.route != nullptr && takes_body(*incoming.route);
-  const uint64_t max_bytes = is_wanted ? limit : std::min(limit, kMaxUnusedBodyBytes);
+  const uint64_t max_bytes = incoming.max_body_bytes(server_.options);
   const auto length = parser.content_length();
   const bool asks_first = boost::beast::iequals(parser.get()[http::field::expect], "100-continue");
   std::optional<HttpResponse> refusal;
@@ -349,14 +250,15 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_request(Incoming& inco
 }
 
 asio::awaitable<Connection::ReadOutcome> Connection::read_body(Parser& parser, uint64_t max_bytes,
-                                                               Incoming& incoming) {
+                                                               IncomingRequest& incoming) {
   const auto start = Clock::now();
   parser.eager(true);
   std::optional<HttpResponse> refusal = parse_body(parser, max_bytes, incoming.body);
   while (!refusal && !parser.is_done()) {
     // Before the clock is set, which must not run out where nothing is being read.
     if (parser.get().body().size() >= kShortBytes) co_await server_.bulk.next();
-    const Clock::duration left = start + body_patience(parser.get().body().size()) - Clock::now();
+    const uint64_t n_here = parser.get().body().size();
+    const Clock::duration left = start + body_patience(server_.options, n_here) - Clock::now();
     late_ = left <= Clock::duration::zero();
     bool more = false;
     if (!late_) {
@@ -364,21 +266,13 @@ asio::awaitable<Connection::ReadOutcome> Connection::read_body(Parser& parser, u
       more = co_await read_some();
     }
     if (!more) co_return co_await end_of_read();
-    refusal =
-        count_buffer() ? parse_body(parser, max_bytes, incoming.body) : overloaded(kManyBytes);
+    refusal = count_buffer() ? parse_body(parser, max_bytes, incoming.body)
+                             : server_overloaded(kManyBytes);
   }
   disarm();
   if (refusal) co_return co_await refuse(std::move(*refusal));
   incoming.request.body = std::move(parser.get().body());
   co_return ReadOutcome::done;
-}
-
-// How long after its head a body may take of which n_bytes have come.
-Connection::Clock::duration Connection::body_patience(uint64_t n_bytes) const {
-  const ServerOptions& options = server_.options;
-  const auto by_rate = options.body_grace +
-                       std::chrono::seconds(n_bytes / static_cast<uint64_t>(options.min_body_rate));
-  return std::min<Clock::duration>(by_rate, options.body_timeout);
 }
 
 // What is in the buffer, into the body. An answer where the request is wrong or too large.
@@ -391,12 +285,12 @@ std::optional<HttpResponse> Connection::parse_body(Parser& parser, uint64_t max_
       n = parser.put(buffer_.data(), error);
     } catch (const std::bad_alloc&) {
       parser.get().body() = {};
-      return overloaded("no memory left for this request");
+      return server_overloaded(kNoMemory);
     }
     buffer_.consume(n);
     const std::string& body = parser.get().body();
     if (body.size() > max_bytes) return long_body(max_bytes);
-    if (!share.resize(body.capacity())) return overloaded("too many large requests at once");
+    if (!share.resize(body.capacity())) return server_overloaded(kManyBodies);
     if (error == http::error::need_more) {
       // The line before a chunk, or what follows the last one.
       if (buffer_.size() > server_.options.max_header_bytes) {
@@ -415,7 +309,7 @@ asio::awaitable<Connection::ReadOutcome> Connection::refuse(HttpResponse respons
   framing_.keep_alive = false;
   std::string bytes = response_bytes(response, framing_);
   const bool written = co_await write_all(std::move(bytes));
-  report(response.status, !written);
+  served_.report(response.status, !written);
   if (!written) co_return ReadOutcome::closed;
   stream_.end_writing();
   arm(kLingerTimeout);
@@ -429,16 +323,12 @@ asio::awaitable<Connection::ReadOutcome> Connection::refuse(HttpResponse respons
   co_return ReadOutcome::refused;
 }
 
-asio::awaitable<void> Connection::answer(Incoming incoming) {
+asio::awaitable<void> Connection::answer(IncomingRequest incoming) {
   using asio::experimental::awaitable_operators::operator||;
-  exchange_ = std::make_shared<Exchange>(server_.io, server_.options, server_.budget, framing_);
-  exchange_->set_host(weak_from_this());
-  const uint64_t n_body_bytes = incoming.body.bytes();
-  if (incoming.route == nullptr) {
-    exchange_->send(std::move(incoming.refusal));
-  } else {
-    start_route(std::move(incoming));
-  }
+  exchange_ = std::make_shared<Exchange>(server_.io, server_.options, server_.budget,
+                                         std::make_unique<Http1Frames>(framing_));
+  exchange_->set_host(std::shared_ptr<DetachHost>(shared_from_this(), &served_));
+  served_.start(std::move(incoming), exchange_);
   co_await (write_answer() || watch_client());
   disarm();
   const bool is_cut = !exchange_->ended() || exchange_->disconnected() || write_failed_;
@@ -446,26 +336,8 @@ asio::awaitable<void> Connection::answer(Incoming incoming) {
     framing_.keep_alive = false;
     exchange_->disconnect();
   }
-  record_.notes = std::move(exchange_->notes());
-  report(exchange_->status(), is_cut);
+  served_.finish(*exchange_, is_cut);
   exchange_.reset();
-  server_.memory.note_ended(n_body_bytes);
-}
-
-// On the network thread or a worker, as the route says.
-void Connection::start_route(Incoming incoming) {
-  incoming.request.stop = exchange_->stop_token();
-  const Route& route = *incoming.route;
-  if (route.thread == RouteThread::network) return run_route(route, incoming.request, exchange_);
-  auto job = std::make_shared<Incoming>(std::move(incoming));
-  server_.workers.post([job, exchange = exchange_, &budget = server_.budget] {
-    if (job->request.stop.stop_requested()) return;
-    BudgetShare parsing(budget, BudgetUse::parsing);
-    if (!parsing.resize(job->request.body.size() * kParseBytesPerBodyByte)) {
-      return send_response(exchange, overloaded("too many large requests at once"));
-    }
-    run_route(*job->route, job->request, exchange);
-  });
 }
 
 // Ends when the client closes its side. One that sends far more than a request ahead is left

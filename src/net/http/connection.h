@@ -5,84 +5,26 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <list>
 #include <memory>
 #include <optional>
-#include <set>
 
-#include "base/entropy.h"
-#include "base/rng.h"
-#include "net/http/access.h"
-#include "net/http/budget.h"
-#include "net/http/bulk_turns.h"
 #include "net/http/byte_stream.h"
-#include "net/http/detached.h"
-#include "net/http/exchange.h"
-#include "net/http/memory_return.h"
 #include "net/http/received_body.h"
-#include "net/http/server.h"
-#include "net/http/workers.h"
+#include "net/http/served_request.h"
 
 namespace ruv {
 
-class Connection;
-class RequestWork;
-
-// The state shared by the server and its connections. Used on the network thread only, except for
-// the router and the budget.
-struct ServerState {
-  ServerState(ServerOptions server_options, std::vector<Route> routes)
-      : options(std::move(server_options)),
-        router(std::move(routes)),
-        access(options.host, !options.api_keys.empty(), options.allowed_hosts,
-               options.cors_origins),
-        ids(draw_entropy()),
-        budget(options.budget),
-        workers(options.n_workers),
-        handshakes(options.tls ? 1 : 0),
-        memory(io, workers),
-        bulk(io),
-        drain(io) {}
-
-  // A request or its work is over: its key pays for what it used, however it ended, and the
-  // options' on_request gets its record.
-  void report(RequestRecord& record, const std::optional<ApiKey>& key,
-              std::chrono::steady_clock::time_point begun);
-  // A connection or a request's work has ended: ends the wait of a server that stops if it was the
-  // last one.
-  void note_left();
-
-  ServerOptions options;
-  Router router;
-  HostAccess access;
-  KeyLimits limits;
-  Rng ids;  // of requests that bring none
-  ServerBudget budget;
-  std::set<Connection*> connections;
-  // Those of them that wait for a request or its head, in the order in which they began to.
-  std::list<Connection*> waiting;
-  std::set<RequestWork*> works;
-  bool stopping = false;
-  // Last, because handlers that still wait in these refer to the members above.
-  boost::asio::io_context io{1};
-  Workers workers;
-  Workers handshakes;
-  MemoryReturn memory;
-  BulkTurns bulk;
-  boost::asio::steady_timer drain;  // runs while the server stops
-};
-
-class Connection final : public DetachHost, public std::enable_shared_from_this<Connection> {
+class Connection final : public std::enable_shared_from_this<Connection> {
  public:
   using Socket = ByteStream::Socket;
   using Clock = std::chrono::steady_clock;
 
   Connection(Socket socket, ServerState& server);
-  ~Connection() override { end_waiting(); }
+  ~Connection() { end_waiting(); }
 
   // Serves until the client, a timeout or the server's stop ends it.
   boost::asio::awaitable<void> run();
@@ -90,25 +32,14 @@ class Connection final : public DetachHost, public std::enable_shared_from_this<
   void stop_when_idle();
   // Closes now; a running answer learns that its client is gone.
   void abort();
-  // For the request that is being answered.
-  std::unique_ptr<Detached> detach() override;
 
  private:
   using Parser = boost::beast::http::request_parser<ReceivedBody>;
   enum class ReadOutcome { done, refused, closed };
-  // A request and its route, or the answer that its head already determines.
-  struct Incoming {
-    explicit Incoming(ServerBudget& budget) : body(budget, BudgetUse::bodies) {}
-    HttpRequest request;
-    const Route* route = nullptr;
-    HttpResponse refusal;
-    BudgetShare body;
-  };
-
   // The handshake, where the server speaks TLS. False: it failed.
   boost::asio::awaitable<bool> begin_tls();
   // Reading: the head is checked completely before a byte of the body is read or counted.
-  boost::asio::awaitable<ReadOutcome> read_request(Incoming& incoming);
+  boost::asio::awaitable<ReadOutcome> read_request(IncomingRequest& incoming);
   // Waits for the first byte of a request, up to idle_timeout.
   boost::asio::awaitable<bool> read_first_byte();
   bool has_first_byte();
@@ -118,11 +49,9 @@ class Connection final : public DetachHost, public std::enable_shared_from_this<
   std::optional<HttpResponse> parse_head(Parser& parser);
   // Reads the body within max_bytes, counting what has arrived in `incoming.body`.
   boost::asio::awaitable<ReadOutcome> read_body(Parser& parser, uint64_t max_bytes,
-                                                Incoming& incoming);
+                                                IncomingRequest& incoming);
   // Moves what is in the buffer into the body.
   std::optional<HttpResponse> parse_body(Parser& parser, uint64_t max_bytes, BudgetShare& share);
-  // The time that a body of which n_bytes have arrived may still take.
-  Clock::duration body_patience(uint64_t n_bytes) const;
   // False when the client has closed its side or the time is over. A connection that has nothing
   // to read holds no buffer meanwhile.
   boost::asio::awaitable<bool> read_some();
@@ -130,17 +59,10 @@ class Connection final : public DetachHost, public std::enable_shared_from_this<
   bool count_buffer();
   void begin_waiting();
   void end_waiting();
-  // Finds the route or the refusal for a head that has been read.
-  void choose(Incoming& incoming);
   // How the answer is framed, from the request's version and headers.
   void set_framing(const Parser& parser);
-  // What all answers to the request have in their heads.
-  void identify(const HttpRequest& request);
-  // The request is over: tells what the options name.
-  void report(int status, bool is_cut);
   // Answering: starts the route, then writes what it queues until the answer ends.
-  boost::asio::awaitable<void> answer(Incoming incoming);
-  void start_route(Incoming incoming);
+  boost::asio::awaitable<void> answer(IncomingRequest incoming);
   // Reads ahead while an answer is in progress, to notice a client that disconnects.
   boost::asio::awaitable<void> watch_client();
   boost::asio::awaitable<void> write_answer();
@@ -165,11 +87,8 @@ class Connection final : public DetachHost, public std::enable_shared_from_this<
   BudgetShare buffered_;
   std::optional<std::list<Connection*>::iterator> place_;  // in ServerState::waiting
   bool idle_ = true;
-  bool late_ = false;  // the watchdog ended a read
-  // The request that is being read or answered.
-  RequestRecord record_;
-  std::optional<ApiKey> key_;  // that it carries
-  Clock::time_point begun_;
+  bool late_ = false;     // the watchdog ended a read
+  ServedRequest served_;  // that is being read or answered
   bool write_failed_ = false;
 };
 

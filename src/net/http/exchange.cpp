@@ -1,7 +1,5 @@
 #include "net/http/exchange.h"
 
-#include <fmt/format.h>
-
 #include <boost/asio/post.hpp>
 #include <exception>
 
@@ -16,38 +14,19 @@ constexpr size_t kJoinedBytes = 16 << 10;
 // Bytes of the names that a header lists, and of each.
 constexpr size_t kMaxNamesBytes = 1 << 10;
 constexpr size_t kMaxNameBytes = 100;
-// Every answer has it: browsers then do not guess another type of content.
-constexpr std::string_view kAsDeclared = "X-Content-Type-Options: nosniff\r\n";
 
 }  // namespace
 
 // Names from the request, made safe for a header.
-std::string Exchange::noted_headers() {
-  if (notes().ignored.empty()) return {};
+void Exchange::add_noted(HeaderLines& lines) {
+  if (notes().ignored.empty()) return;
   std::string names;
   for (const std::string& name : notes().ignored) {
     if (names.size() > kMaxNamesBytes) break;
     names += names.empty() ? "" : ", ";
     for (const char c : shortened(name, kMaxNameBytes)) names += c > ' ' && c < 0x7F ? c : '?';
   }
-  return "X-Ignored-Fields: " + names + "\r\n";
-}
-
-// The status line and headers.
-std::string response_head(const HttpResponse& response, const AnswerFraming& framing) {
-  std::string bytes = fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\n{}Content-Length: {}\r\n{}Connection: {}\r\n",
-      response.status, http_reason(response.status), response.content_type, kAsDeclared,
-      response.body.size(), framing.headers, framing.keep_alive ? "keep-alive" : "close");
-  for (const auto& [name, value] : response.headers) bytes += name + ": " + value + "\r\n";
-  return bytes += "\r\n";
-}
-
-// Head and body of an answer that is sent as a whole.
-std::string response_bytes(const HttpResponse& response, const AnswerFraming& framing) {
-  std::string bytes = response_head(response, framing);
-  if (!framing.head_only) bytes += response.body;
-  return bytes;
+  lines.emplace_back("X-Ignored-Fields", std::move(names));
 }
 
 // Exceptions inside `work` must not end the network thread.
@@ -68,8 +47,12 @@ bool Exchange::make_room(int64_t n_bytes) {
   return waiting_.resize(wanted > 0 ? static_cast<uint64_t>(wanted) : 0);
 }
 
-// Small writes are appended to the last block.
+// Small writes are appended to the last block. Without bytes only the connection is woken.
 bool Exchange::queue(std::string bytes) {
+  if (bytes.empty()) {
+    wake_.cancel();
+    return true;
+  }
   const auto n_bytes = static_cast<int64_t>(bytes.size());
   if (!make_room(n_bytes)) return false;
   if (queued_.empty() || queued_.back().bytes.size() + bytes.size() > kJoinedBytes) {
@@ -100,27 +83,27 @@ void Exchange::send(HttpResponse response) {
       response = error_response(answers_overloaded());
     }
     status_ = response.status;
-    std::string head = response_head(response, framing_);
-    head.insert(head.size() - 2, noted_headers());
-    queue(std::move(head));
-    if (!framing_.head_only && !response.body.empty()) queue(std::move(response.body));
+    ResponseHead head{.status = response.status,
+                      .content_type = response.content_type,
+                      .length = response.body.size(),
+                      .lines = std::move(response.headers)};
+    add_noted(head.lines);
+    queue(frames_->begin(head));
+    if (!frames_->head_only() && !response.body.empty()) queue(std::move(response.body));
   }
   end();
 }
 
-// Chunked unless the client speaks HTTP/1.0.
 void Exchange::begin_stream(std::string_view content_type) {
   CHECK(!begun_ && !ended_);
   begun_ = true;
   status_ = 200;
   is_events_ = content_type.starts_with("text/event-stream");
   if (disconnected_) return;
-  queue(
-      fmt::format("HTTP/1.1 200 OK\r\nContent-Type: {}\r\n{}"
-                  "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n{}{}Connection: {}\r\n\r\n",
-                  content_type, kAsDeclared, framing_.headers + noted_headers(),
-                  framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
-                  framing_.keep_alive ? "keep-alive" : "close"));
+  ResponseHead head{.content_type = content_type,
+                    .lines = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}};
+  add_noted(head.lines);
+  queue(frames_->begin(head));
 }
 
 // Proxies close connections on which nothing moves, and a client that is gone is noticed.
@@ -135,21 +118,16 @@ bool Exchange::write(std::string bytes) {
   if (n_waiting_bytes_ > options_.max_queued_bytes || n_waiting_ > options_.max_queued_writes) {
     return false;
   }
-  // An empty chunk would end the body.
-  if (bytes.empty() || framing_.head_only) return true;
-  return queue(framing_.chunked ? fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes)
-                                : std::move(bytes));
+  if (bytes.empty() || frames_->head_only()) return true;
+  return queue(frames_->piece(std::move(bytes)));
 }
 
 void Exchange::write_last(std::string bytes) {
   CHECK(begun_ && !ended_);
-  if (framing_.head_only) return end();
-  if (framing_.chunked) {
-    bytes =
-        bytes.empty() ? "0\r\n\r\n" : fmt::format("{:x}\r\n{}\r\n0\r\n\r\n", bytes.size(), bytes);
-  }
   // Without room even for this, the client sees a stream that breaks off.
-  if (!disconnected_ && !queue(std::move(bytes))) disconnect();
+  if (!disconnected_ && !frames_->head_only() && !queue(frames_->last(std::move(bytes)))) {
+    disconnect();
+  }
   end();
 }
 
@@ -164,11 +142,9 @@ void Exchange::send_pieces(uint64_t n_held_bytes, std::function<std::string()> n
   begun_ = true;
   status_ = 200;
   next_piece_ = std::move(next);
-  queue(fmt::format(
-      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{}{}{}Connection: {}\r\n\r\n",
-      kAsDeclared, framing_.headers + noted_headers(),
-      framing_.chunked ? "Transfer-Encoding: chunked\r\n" : "",
-      framing_.keep_alive ? "keep-alive" : "close"));
+  ResponseHead head{.content_type = "application/json"};
+  add_noted(head.lines);
+  queue(frames_->begin(head));
 }
 
 // What cannot be made, because memory is out, breaks the answer off.

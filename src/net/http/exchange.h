@@ -1,6 +1,6 @@
-// Exchange: the Reply of one request on a connection. It frames the answer as HTTP/1.1 bytes and
-// queues them for the connection to write, within the limits for slow clients. Used on the network
-// thread, except post().
+// Exchange: the Reply of one request. It queues the answer, as AnswerFrames frames it, for its
+// connection to write, within the limits for slow clients. Used on the network thread, except
+// post().
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -9,29 +9,22 @@
 #include <stop_token>
 #include <string>
 
+#include "net/http/answer_frames.h"
 #include "net/http/budget.h"
 #include "net/http/reply.h"
 #include "net/http/server.h"
 
 namespace ruv {
 
-// How the answer is framed, by what the request said.
-struct AnswerFraming {
-  bool keep_alive = true;
-  bool chunked = true;       // false for HTTP/1.0: the end of the connection ends a stream
-  bool head_only = false;    // the request was HEAD
-  std::string headers = {};  // lines that every answer to the request has
-};
-
 class Exchange final : public Reply, public std::enable_shared_from_this<Exchange> {
  public:
   Exchange(boost::asio::io_context& io, const ServerOptions& options, ServerBudget& budget,
-           AnswerFraming framing)
+           std::unique_ptr<AnswerFrames> frames)
       : io_(io),
         wake_(io),
         options_(options),
         waiting_(budget, BudgetUse::answers),
-        framing_(framing) {}
+        frames_(std::move(frames)) {}
 
   void post(std::function<void()> work) override;
   void send(HttpResponse response) override;
@@ -54,6 +47,8 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   // take_queued's bytes have been written.
   void mark_written();
   bool ended() const { return ended_; }
+  // take_queued may have bytes.
+  bool has_queued() const { return !queued_.empty() || next_piece_ != nullptr; }
   // The answer's; 0 until it has begun.
   int status() const { return status_; }
   // The client is gone, or counts as gone.
@@ -73,8 +68,8 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
     int64_t n_writes = 0;
     int64_t n_bytes = 0;
   };
-  // Headers that the notes ask for.
-  std::string noted_headers();
+  // Adds the headers that the notes ask for.
+  void add_noted(HeaderLines& lines);
   // False, and nothing is queued, when the budget has no room.
   bool queue(std::string bytes);
   // False when the budget has no room for n_bytes more.
@@ -88,7 +83,7 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   boost::asio::steady_timer wake_;
   const ServerOptions& options_;
   BudgetShare waiting_;  // for bytes queued or in flight beyond kOwnAnswerBytes
-  AnswerFraming framing_;
+  std::unique_ptr<AnswerFrames> frames_;
   std::deque<Block> queued_;
   int64_t n_waiting_ = 0;  // writes and bytes that are queued or in flight
   int64_t n_waiting_bytes_ = 0;
@@ -104,10 +99,5 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   bool ended_ = false;
   bool disconnected_ = false;
 };
-
-// The bytes of a response before its body.
-std::string response_head(const HttpResponse& response, const AnswerFraming& framing);
-// The whole bytes of a response.
-std::string response_bytes(const HttpResponse& response, const AnswerFraming& framing);
 
 }  // namespace ruv

@@ -9,6 +9,13 @@
 
 namespace ruv {
 
+// Names and values of headers, in their order.
+using HeaderLines = std::vector<std::pair<std::string, std::string>>;
+
+// Every answer has this header: browsers then do not guess another type of content.
+inline constexpr std::string_view kAsDeclaredName = "X-Content-Type-Options";
+inline constexpr std::string_view kAsDeclaredValue = "nosniff";
+
 struct HttpRequest {
   std::string method;          // "GET"
   std::string path;            // percent-decoded, without the query
@@ -38,7 +45,7 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body = {};
-  std::vector<std::pair<std::string, std::string>> headers = {};
+  HeaderLines headers = {};
 };
 
 // "Not Found" for 404; "Unknown" for codes this server does not send.

@@ -12,6 +12,13 @@
 
 namespace ruv {
 
+// Makes room for n_more bytes of a body. Doubles the capacity, but not beyond the declared length.
+// Growing less would copy every byte often, on the thread that all connections share.
+inline void make_body_room(std::string& body, size_t n_more, uint64_t declared) {
+  const size_t n = body.size() + n_more;
+  if (n > body.capacity()) body.reserve(std::max<uint64_t>(n, std::min(2 * n, declared)));
+}
+
 struct ReceivedBody {
   using value_type = std::string;
 
@@ -35,7 +42,7 @@ struct ReceivedBody {
       error = {};
       size_t n = 0;
       for (const boost::asio::const_buffer buffer : boost::beast::buffers_range_ref(buffers)) {
-        make_room(buffer.size());
+        make_body_room(body_, buffer.size(), declared_);
         body_.append(static_cast<const char*>(buffer.data()), buffer.size());
         n += buffer.size();
       }
@@ -45,13 +52,6 @@ struct ReceivedBody {
     void finish(boost::system::error_code& error) { error = {}; }
 
    private:
-    // Doubles the capacity, but not beyond the declared length. Growing less would copy every byte
-    // often, on the thread that all connections share.
-    void make_room(size_t n_more) {
-      const size_t n = body_.size() + n_more;
-      if (n > body_.capacity()) body_.reserve(std::max<uint64_t>(n, std::min(2 * n, declared_)));
-    }
-
     value_type& body_;
     uint64_t declared_ = UINT64_MAX;
   };

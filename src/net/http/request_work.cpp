@@ -1,6 +1,6 @@
 #include "net/http/request_work.h"
 
-#include "net/http/connection.h"
+#include "net/http/server_state.h"
 
 namespace ruv {
 
