@@ -1,15 +1,11 @@
 // Any bytes as what a client sends over a connection, in pieces, to the real connection and all
 // routes. The server must have ended the connection when the client has closed it: nothing may wait
 // for a clock. Nothing of the requests may stay in the budget.
-#include <sys/socket.h>
-
-#include <boost/asio/co_spawn.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <random>
 
-#include "net/fuzz_service.h"
-#include "net/http/connection.h"
+#include "net/fuzz_connection.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
@@ -151,70 +147,6 @@ void change(RawMessage& message, std::minstd_rand& random) {
   }
 }
 
-class World {
- public:
-  World()
-      : state_({.api_keys = ApiKeys("key"), .n_workers = 0, .max_body_bytes = 4096},
-               service_.routes()) {}
-
-  void converse(std::string_view bytes, unsigned seed) {
-    int ends[2];
-    CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
-    client_ = ends[1];
-    bool ended = false;
-    {
-      const boost::asio::generic::stream_protocol protocol(AF_UNIX, 0);
-      auto connection =
-          std::make_shared<Connection>(Connection::Socket(state_.io, protocol, ends[0]), state_);
-      boost::asio::co_spawn(state_.io, connection->run(),
-                            [&ended, connection](const std::exception_ptr& error) {
-                              CHECK(!error);
-                              ended = true;
-                            });
-    }
-    std::minstd_rand random(seed);
-    while (!bytes.empty()) {
-      const size_t n = seed == 0 ? bytes.size() : 1 + random() % 400;
-      const std::string_view piece = bytes.substr(0, n);
-      if (::send(client_, piece.data(), piece.size(), MSG_NOSIGNAL) <= 0) break;
-      bytes.remove_prefix(piece.size());
-      settle();
-    }
-    settle();
-    ::close(client_);
-    client_ = -1;
-    settle();
-    CHECK(ended);
-    for (const auto use : {BudgetUse::bodies, BudgetUse::parsing, BudgetUse::answers}) {
-      CHECK(state_.budget.taken(use) == 0);
-    }
-    CHECK(answers_.empty() || answers_.starts_with("HTTP/1.1 "));
-    CHECK(answers_.find(" Unknown\r\n") == std::string::npos);
-    answers_.clear();
-  }
-
- private:
-  // Until nothing is left to do but to wait for the client.
-  void settle() {
-    for (bool more = true; more;) {
-      state_.io.restart();
-      more = state_.io.poll() > 0;
-      more = state_.workers.run_one() || more;
-      more = service_.run_beside() || more;
-      char bytes[16384];
-      for (ssize_t n = 0; client_ >= 0 && (n = ::recv(client_, bytes, sizeof bytes, 0)) > 0;) {
-        answers_.append(bytes, static_cast<size_t>(n));
-        more = true;
-      }
-    }
-  }
-
-  FuzzService service_;
-  ServerState state_;
-  int client_ = -1;
-  std::string answers_;
-};
-
 }  // namespace
 }  // namespace ruv
 
@@ -239,8 +171,12 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  static ruv::World world;
+  static ruv::FuzzConnection connection;
   if (size == 0) return 0;
-  world.converse({reinterpret_cast<const char*>(bytes) + 1, size - 1}, bytes[0]);
+  const std::string answers =
+      connection.converse({reinterpret_cast<const char*>(bytes) + 1, size - 1}, bytes[0]);
+  CHECK(answers.empty() || answers.starts_with("HTTP/1.1 ") ||
+        answers.starts_with(ruv::kHttp2Settings));
+  CHECK(answers.find(" Unknown\r\n") == std::string::npos);
   return 0;
 }

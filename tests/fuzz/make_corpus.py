@@ -388,6 +388,46 @@ def http_seeds():
     yield "ends", b"\3" + request("HEAD", "/health", None, "Connection: close\r\n")
 
 
+def http2_seeds():
+    """A byte for how it is cut, then the frames of a client after its preface; HPACK without
+    compression."""
+    def frame(kind, flags, stream, payload=b""):
+        return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(
+            ">I", stream) + payload
+
+    def fields(method, path, *more):
+        head = ((":method", method), (":scheme", "http"), (":authority", "localhost"), (":path", path),
+                ("authorization", "Bearer key"), *more)
+        return b"".join(b"\0" + bytes([len(name)]) + name.encode() + bytes([len(text)]) + text.encode()
+                        for name, text in head)
+
+    def request(stream, method, path, body=None):
+        if body is None:
+            return frame(1, 5, stream, fields(method, path))
+        length = ("content-length", str(len(body)))
+        return frame(1, 4, stream, fields(method, path, length)) + frame(0, 1, stream, body)
+
+    settings = frame(4, 0, 0) + frame(4, 1, 0)
+    talks = {}
+    for file, _, method, path, body in recorded_requests():
+        if (body is None or len(body) < 600) and len(path) < 127:
+            talks.setdefault(file, []).append((method, path, body))
+    for file, requests in talks.items():
+        for i in range(0, min(len(requests), 24), 6):
+            yield f"{file}_{i // 6}", bytes([i]) + settings + b"".join(
+                request(2 * k + 1, *one) for k, one in enumerate(requests[i:i + 6]))
+    quick = fields("GET", "/health")
+    yield "parts", b"\7" + settings + frame(1, 1, 1, quick[:9]) + frame(9, 0, 1, quick[9:20]) + frame(
+        9, 4, 1, quick[20:])
+    yield "resets", b"\0" + settings + b"".join(
+        frame(1, 5, i, quick) + frame(3, 0, i, struct.pack(">I", 8)) for i in (1, 3, 5))
+    yield "windows", b"\1" + frame(4, 0, 0, struct.pack(">HI", 4, 0)) + request(
+        1, "GET", "/v1/models") + frame(8, 0, 1, struct.pack(">I", 20)) + frame(
+            8, 0, 0, struct.pack(">I", 1 << 20)) + frame(4, 0, 0, struct.pack(">HI", 4, 65535))
+    yield "others", b"\2" + settings + frame(6, 0, 0, b"12345678") + frame(2, 0, 3, bytes(5)) + frame(
+        1, 0x2D, 1, b"\3" + bytes(5) + quick + bytes(3)) + frame(7, 0, 0, bytes(8))
+
+
 def schema_seeds():
     """A byte with the draft, a schema, a zero byte, a document."""
     cases = (CORPUS.parents[1] / "cases/grammar/schemas.jsonl").read_text().splitlines()
@@ -426,6 +466,7 @@ def main():
                           ("page_store", page_store_seeds),
                           ("session_file", session_file_seeds), ("json", json_seeds),
                           ("route_body", route_body_seeds), ("http", http_seeds),
+                          ("http2", http2_seeds),
                           ("schema", schema_seeds)):
         folder = CORPUS / reader
         folder.mkdir(parents=True, exist_ok=True)

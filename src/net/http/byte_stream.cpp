@@ -152,6 +152,14 @@ asio::awaitable<bool> ByteStream::begin_tls(const TlsContext& context, Workers& 
   co_return true;
 }
 
+bool ByteStream::has_chosen_http2() const {
+  if (!tls_) return false;
+  const unsigned char* name = nullptr;
+  unsigned n = 0;
+  SSL_get0_alpn_selected(tls_.get(), &name, &n);
+  return std::string_view(reinterpret_cast<const char*>(name), n) == "h2";
+}
+
 asio::awaitable<bool> ByteStream::wait_readable() {
   if (tls_ && SSL_has_pending(tls_.get()) == 1) co_return true;
   const bool is_ready = co_await wait_for(Need::reading);

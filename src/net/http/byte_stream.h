@@ -27,6 +27,9 @@ class ByteStream {
   // must live until it has returned.
   boost::asio::awaitable<bool> begin_tls(const TlsContext& context, Workers& handshakes,
                                          std::string refusal);
+  bool is_tls() const { return tls_ != nullptr; }
+  // The client has chosen HTTP/2 in the handshake.
+  bool has_chosen_http2() const;
   bool is_open() const { return socket_.is_open() && !is_closing_; }
 
   // Waits for bytes to read. False: an error, or the wait was cancelled.

@@ -80,6 +80,7 @@ void Connection::arm(Clock::duration limit, Late late) {
 void Connection::disarm() { watchdog_.cancel(); }
 
 void Connection::stop_when_idle() {
+  if (http2_) return http2_->begin_stop();
   if (idle_) abort();
 }
 
@@ -87,15 +88,18 @@ void Connection::abort() {
   end_waiting();
   stream_.close();
   if (exchange_) exchange_->disconnect();
+  if (http2_) http2_->end_streams();
 }
 
 // Reads and answers requests until the connection ends.
 asio::awaitable<void> Connection::run() {
   const auto self = shared_from_this();
   const bool is_begun = co_await begin_tls();
-  while (is_begun && stream_.is_open()) {
+  if (is_begun && stream_.has_chosen_http2()) co_await serve_http2();
+  while (is_begun && !http2_ && stream_.is_open()) {
     IncomingRequest incoming(server_.budget);
     const ReadOutcome outcome = co_await read_request(incoming);
+    if (outcome == ReadOutcome::http2) co_await serve_http2();
     if (outcome != ReadOutcome::done) break;
     co_await answer(std::move(incoming));
     if (!framing_.keep_alive || server_.stopping) break;
@@ -220,6 +224,10 @@ void Connection::set_framing(const Parser& parser) {
 asio::awaitable<Connection::ReadOutcome> Connection::read_request(IncomingRequest& incoming) {
   const bool begun = co_await read_first_byte();
   if (!begun) co_return ReadOutcome::closed;
+  if (std::exchange(is_first_, false) && !stream_.is_tls()) {
+    const ReadOutcome preface = co_await read_preface();
+    if (preface != ReadOutcome::done) co_return preface;
+  }
   Parser parser;
   parser.header_limit(server_.options.max_header_bytes);
   parser.body_limit(boost::none);  // read_body has its own
@@ -311,6 +319,11 @@ asio::awaitable<Connection::ReadOutcome> Connection::refuse(HttpResponse respons
   const bool written = co_await write_all(std::move(bytes));
   served_.report(response.status, !written);
   if (!written) co_return ReadOutcome::closed;
+  co_await linger();
+  co_return ReadOutcome::refused;
+}
+
+asio::awaitable<void> Connection::linger() {
   stream_.end_writing();
   arm(kLingerTimeout);
   for (size_t total = 0; total < kMaxLingerBytes;) {
@@ -320,7 +333,36 @@ asio::awaitable<Connection::ReadOutcome> Connection::refuse(HttpResponse respons
     if (!more) break;
     total += buffer_.size();
   }
-  co_return ReadOutcome::refused;
+}
+
+// Bytes that only an HTTP/2 client begins with.
+asio::awaitable<Connection::ReadOutcome> Connection::read_preface() {
+  constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  if (!kPreface.starts_with(view_of(buffer_).substr(0, kPreface.size()))) {
+    co_return ReadOutcome::done;
+  }
+  arm(server_.options.header_timeout, Late::end_read);
+  while (view_of(buffer_).size() < kPreface.size() && kPreface.starts_with(view_of(buffer_))) {
+    const bool more = co_await read_some();
+    if (!more) co_return co_await end_of_read();
+  }
+  disarm();
+  co_return view_of(buffer_).starts_with(kPreface) ? ReadOutcome::http2 : ReadOutcome::done;
+}
+
+asio::awaitable<void> Connection::serve_http2() {
+  Http2Connection::Owner owner;
+  owner.abort = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->abort();
+  };
+  owner.note_idle = [this](bool is_idle) { is_idle ? begin_waiting() : end_waiting(); };
+  http2_ = std::make_shared<Http2Connection>(server_, stream_, std::move(owner));
+  std::string first(view_of(buffer_));
+  buffer_.clear();
+  buffer_.shrink_to_fit();
+  buffered_.resize(0);
+  const bool has_last_words = co_await http2_->run(std::move(first));
+  if (has_last_words && stream_.is_open()) co_await linger();
 }
 
 asio::awaitable<void> Connection::answer(IncomingRequest incoming) {

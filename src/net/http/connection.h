@@ -1,4 +1,5 @@
-// Connection: one client's socket. It reads requests one after another and writes their answers.
+// Connection: one client's socket. It reads requests one after another and writes their answers,
+// or leaves both to Http2Connection.
 // While an answer is in progress it keeps reading, so that a client that disconnects is noticed.
 // Everything runs on the network thread as coroutines; a watchdog timer bounds every wait for the
 // client.
@@ -13,6 +14,7 @@
 #include <optional>
 
 #include "net/http/byte_stream.h"
+#include "net/http/http2_connection.h"
 #include "net/http/received_body.h"
 #include "net/http/served_request.h"
 
@@ -35,7 +37,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
  private:
   using Parser = boost::beast::http::request_parser<ReceivedBody>;
-  enum class ReadOutcome { done, refused, closed };
+  enum class ReadOutcome { done, refused, closed, http2 };
   // The handshake, where the server speaks TLS. False: it failed.
   boost::asio::awaitable<bool> begin_tls();
   // Reading: the head is checked completely before a byte of the body is read or counted.
@@ -43,6 +45,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   // Waits for the first byte of a request, up to idle_timeout.
   boost::asio::awaitable<bool> read_first_byte();
   bool has_first_byte();
+  // A client may begin with HTTP/2 on a socket without TLS.
+  boost::asio::awaitable<ReadOutcome> read_preface();
   boost::asio::awaitable<ReadOutcome> read_head(Parser& parser);
   std::optional<HttpResponse> check_head(size_t n_seen, bool& is_whole) const;
   // Lets Beast parse a complete head; a refusal if it fails.
@@ -69,6 +73,10 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<bool> write_all(std::string bytes);
   // Sends `response`, keeps reading briefly so that the client sees it, and ends the connection.
   boost::asio::awaitable<ReadOutcome> refuse(HttpResponse response);
+  // Reads and drops what comes, so that what was written last reaches the client.
+  boost::asio::awaitable<void> linger();
+  // The rest of the connection is HTTP/2.
+  boost::asio::awaitable<void> serve_http2();
   // Ends the read of a request that was begun and not completed.
   boost::asio::awaitable<ReadOutcome> end_of_read();
   // Closes the socket, or only ends the waiting read, if `limit` passes before the next arm or
@@ -87,8 +95,10 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   BudgetShare buffered_;
   std::optional<std::list<Connection*>::iterator> place_;  // in ServerState::waiting
   bool idle_ = true;
-  bool late_ = false;     // the watchdog ended a read
-  ServedRequest served_;  // that is being read or answered
+  bool late_ = false;                       // the watchdog ended a read
+  ServedRequest served_;                    // that is being read or answered
+  std::shared_ptr<Http2Connection> http2_;  // null: HTTP/1.1
+  bool is_first_ = true;                    // no request has been read
   bool write_failed_ = false;
 };
 

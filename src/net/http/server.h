@@ -1,6 +1,6 @@
-// HttpServer: HTTP/1.1, over TCP, TLS or a socket in the file system, for a table of routes. One
-// network thread reads, writes and runs the replies, and the routes that neither compute nor wait;
-// a few worker threads run the other routes.
+// HttpServer: HTTP/1.1 and HTTP/2, over TCP, TLS or a socket in the file system, for a table of
+// routes. One network thread reads, writes and runs the replies, and the routes that neither
+// compute nor wait; a few worker threads run the other routes.
 #pragma once
 
 #include <chrono>

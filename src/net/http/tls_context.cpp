@@ -10,7 +10,7 @@
 namespace ruv {
 namespace {
 
-constexpr unsigned char kProtocol[] = "\x08http/1.1";
+constexpr unsigned char kProtocols[] = "\x02h2\x08http/1.1";
 
 // A key with a passphrase would otherwise ask for it on the terminal.
 int no_passphrase(char*, int, int, void*) { return 0; }
@@ -19,7 +19,7 @@ int no_passphrase(char*, int, int, void*) { return 0; }
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* n_chosen,
                     const unsigned char* offered, unsigned n_offered, void*) {
   unsigned char* found = nullptr;
-  if (SSL_select_next_proto(&found, n_chosen, kProtocol, sizeof(kProtocol) - 1, offered,
+  if (SSL_select_next_proto(&found, n_chosen, kProtocols, sizeof(kProtocols) - 1, offered,
                             n_offered) != OPENSSL_NPN_NEGOTIATED) {
     return SSL_TLSEXT_ERR_NOACK;
   }

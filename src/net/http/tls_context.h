@@ -1,5 +1,5 @@
 // TlsContext: a server's certificate and private key, and the rules of its TLS: versions 1.2
-// and 1.3, no renegotiation, HTTP/1.1 as the only protocol. OpenSSL does the work; nothing here
+// and 1.3, no renegotiation, HTTP/2 before HTTP/1.1. OpenSSL does the work; nothing here
 // checks certificates of clients.
 #pragma once
 
