@@ -220,16 +220,6 @@ void write_engines(const ServedModels& models, MetricsText& out) {
   write_models(models, out);
 }
 
-// The first reason why a loaded model takes no requests; ok: none has one.
-Status condition_of(const ServedModels& models) {
-  for (const ModelState& state : models.list()) {
-    const auto lease = models.loaded(state.names.front());
-    if (!lease) continue;
-    TRY((*lease)->engine->condition());
-  }
-  return {};
-}
-
 // With a status that monitoring programs look for.
 HttpResponse not_well(const Status& condition) {
   HttpResponse response = error_response(api_error(condition));
@@ -274,6 +264,15 @@ Route open_route(const char* path, std::function<HttpResponse(const HttpRequest&
 
 }  // namespace
 
+Status served_condition(const ServedModels& models) {
+  for (const ModelState& state : models.list()) {
+    const auto lease = models.loaded(state.names.front());
+    if (!lease) continue;
+    TRY((*lease)->engine->condition());
+  }
+  return {};
+}
+
 Route stats_route(ServedModels& models) {
   Route route = simple_route("GET", "/v1/engine/stats", [&models](const HttpRequest& request) {
     return stats_of(models, request);
@@ -285,7 +284,8 @@ Route stats_route(ServedModels& models) {
 
 Route health_route(ServedModels& models) {
   return open_route("/health", [&models](const HttpRequest&) {
-    if (const Status condition = condition_of(models); !condition.ok()) return not_well(condition);
+    if (const Status condition = served_condition(models); !condition.ok())
+      return not_well(condition);
     const Json json = {{"status", "ok"},
                        {"model", models.list().front().names.front()},
                        {"load", load_json(load_of(models))}};
@@ -295,7 +295,8 @@ Route health_route(ServedModels& models) {
 
 Route ready_route(ServedModels& models) {
   return open_route("/ready", [&models](const HttpRequest&) {
-    if (const Status condition = condition_of(models); !condition.ok()) return not_well(condition);
+    if (const Status condition = served_condition(models); !condition.ok())
+      return not_well(condition);
     return HttpResponse{.body = R"({"status":"ready"})"};
   });
 }

@@ -12,6 +12,7 @@
 #include "net/api_error.h"
 #include "net/http/connection.h"
 #include "net/http/listener.h"
+#include "net/http/request_gate.h"
 #include "net/http/request_work.h"
 
 namespace ruv {
@@ -27,7 +28,8 @@ class SocketServer final : public HttpServer {
         listener_(state_.io),
         pause_(state_.io),
         signals_(state_.io),
-        reload_signals_(state_.io) {}
+        reload_signals_(state_.io),
+        gate_(state_) {}
 
   Status listen() {
     const ServerOptions& options = state_.options;
@@ -36,6 +38,7 @@ class SocketServer final : public HttpServer {
   }
   uint16_t port() const override { return listener_.port(); }
   bool run() override;
+  RequestGate& gate() override { return gate_; }
   void stop() override {
     asio::post(state_.io, [this] { begin_stop(); });
   }
@@ -54,6 +57,7 @@ class SocketServer final : public HttpServer {
   asio::steady_timer pause_;
   asio::signal_set signals_;
   asio::signal_set reload_signals_;
+  RequestGate gate_;
 };
 
 // When all places are taken, closes the connection that has waited longest for a request.
@@ -116,6 +120,7 @@ void SocketServer::begin_stop() {
   listener_.acceptor().close(ignored);
   pause_.cancel();
   state_.memory.stop();
+  gate_.begin_stop();
   signals_.cancel(ignored);
   signals_.clear(ignored);
   reload_signals_.cancel(ignored);

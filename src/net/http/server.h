@@ -75,6 +75,8 @@ struct ServerOptions {
   bool stop_on_signals = false;
 };
 
+class RequestGate;
+
 // An engine whose events reach this server's replies must be destroyed before the server.
 class HttpServer {
  public:
@@ -85,6 +87,8 @@ class HttpServer {
   virtual ~HttpServer() = default;
 
   virtual uint16_t port() const = 0;
+  // By which other transports ask the same routes. It is there as long as the server.
+  virtual RequestGate& gate() = 0;
   // Serves until stop() and the last connection is closed. Call it once. False: a worker is still
   // busy, for example waiting for a disk that does not answer. The server and everything that
   // routes use must then stay alive: end the process without destroying them.

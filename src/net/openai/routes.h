@@ -27,6 +27,8 @@ Route stats_route(ServedModels& models);
 Route health_route(ServedModels& models);
 Route ready_route(ServedModels& models);
 Route metrics_route(ServedModels& models);
+// The first reason why a loaded model takes no requests, as /ready gives it; ok: none has one.
+Status served_condition(const ServedModels& models);
 // /props and /version.
 std::vector<Route> props_routes(ServedModels& models);
 // What these routes take, as OpenAPI 3.1 says it.
