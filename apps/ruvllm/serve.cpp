@@ -12,7 +12,9 @@
 #include "cache_folder.h"
 #include "command_line.h"
 #include "commands.h"
+#include "grpc_door.h"
 #include "net/http/access.h"
+#include "net/http/endpoint.h"
 #include "net/http/server.h"
 #include "net/metrics.h"
 #include "net/openai/routes.h"
@@ -43,6 +45,7 @@ struct ServeCall {
   int64_t port = 8080;
   ApiKeySource api_key;
   TlsFiles tls;
+  std::string grpc;  // empty: no gRPC
   ServerOptions server;
   EngineOptions engine;
 };
@@ -53,6 +56,12 @@ std::string url_of(const HttpServer& server, const ServerOptions& options) {
   const bool is_v6 = host.find(':') != std::string::npos;
   return fmt::format("{}://{}:{}", options.tls ? "https" : "http",
                      is_v6 ? fmt::format("[{}]", host) : host, server.port());
+}
+
+// "127.0.0.1:50051" with the port that was taken; empty: there is none.
+std::string grpc_url(const ServeCall& call, const RpcServer* grpc) {
+  if (grpc == nullptr) return {};
+  return fmt::format("{}:{}", call.grpc.substr(0, call.grpc.rfind(':')), grpc->port());
 }
 
 // "in int8", and why not where that would be the default.
@@ -235,9 +244,25 @@ Status add_models(const CommandLine& line, const ServeCall& call, const ServedMo
   return {};
 }
 
+// An address that other machines reach needs a key, or the word that it needs none.
+Status check_reach(const ServeCall& call, const std::string& flag, const std::string& host) {
+  if (!call.server.api_keys.empty() || call.no_key || is_loopback(host)) return {};
+  return fail(Code::invalid,
+              "{} {} lets other machines use this server: give a key (--api-key-file, "
+              "RUVLLM_API_KEY), or say --no-key",
+              flag, host);
+}
+
+// Null where it is not asked for.
+Result<std::unique_ptr<RpcServer>> grpc_server(const ServeCall& call, HttpServer& server,
+                                               const ServedModels& models) {
+  if (call.grpc.empty()) return nullptr;
+  return open_grpc(call.grpc, call.tls, server, call.server, models);
+}
+
 // Which model is loaded, what requests are sampled with, and where the server listens.
 void print_start(const ServeCall& call, const OpenAiService& first, size_t n_models,
-                 const std::string& url) {
+                 const std::string& url, const std::string& grpc_url) {
   const Engine& engine = *first.engine;
   const ModelInfo& info = first.text->info();
   fmt::print(stderr,
@@ -247,6 +272,7 @@ void print_start(const ServeCall& call, const OpenAiService& first, size_t n_mod
              info.sampling.empty() ? "as usual" : "as the model says", sampling_text(first.usual));
   const size_t n_more = n_models - 1;
   if (n_more > 0) fmt::print(stderr, "{} more models are loaded when they are asked for\n", n_more);
+  if (!grpc_url.empty()) fmt::print(stderr, "gRPC on {}\n", grpc_url);
   fmt::print(stderr, "listening on {}\n", url);
   std::fflush(stderr);
 }
@@ -255,12 +281,8 @@ Status serve(const CommandLine& line, ServeCall& call) {
   call.server.api_keys = TRY(api_keys_of(line, call.api_key));
   if (!call.tls.empty()) call.server.tls = TRY(TlsContext::load(call.tls));
   set_reload(line, call);
-  if (call.server.api_keys.empty() && !call.no_key && !is_loopback(call.server.host)) {
-    return fail(Code::invalid,
-                "--host {} lets other machines use this server: give a key (--api-key-file, "
-                "RUVLLM_API_KEY), or say --no-key",
-                call.server.host);
-  }
+  TRY(check_reach(call, "--host", call.server.host));
+  if (!call.grpc.empty()) TRY(check_reach(call, "--grpc", TRY(parse_endpoint(call.grpc)).host));
   limit_connections(line, call.server.max_connections);
   const std::unique_ptr<RequestLog> log = TRY(open_log(call));
   // Opens the port first, so that a port in use is reported before minutes of loading. Clients that
@@ -273,6 +295,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   };
   const std::unique_ptr<HttpServer> server =
       TRY(HttpServer::create(call.server, api_routes(models)));
+  std::unique_ptr<RpcServer> grpc = TRY(grpc_server(call, *server, models));
   TRY(keep_on_disk(line, call.cache, call.engine.kv));
   const std::unique_ptr<KeptFiles> kept = TRY(KeptFiles::open(line, call.cache, parts));
   parts.lenient = call.lenient;
@@ -280,7 +303,8 @@ Status serve(const CommandLine& line, ServeCall& call) {
   const ServedModelCall served{line, call.load, call.engine, call.sampling};
   TRY(add_models(line, call, served, parts, models));
   TRY(models.load_first([&](const OpenAiService& first) {
-    print_start(call, first, models.list().size(), url_of(*server, call.server));
+    print_start(call, first, models.list().size(), url_of(*server, call.server),
+                grpc_url(call, grpc.get()));
   }));
   if (!server->run()) {
     // What that request uses must not be taken away, so the process ends as it is. Sessions and
@@ -289,6 +313,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
     std::fflush(stderr);
     std::_Exit(kDone);
   }
+  grpc.reset();
   // All before the server: their last events still go to its replies.
   models.close();
   kept->close();
@@ -389,6 +414,9 @@ int serve_command(int argc, char** argv) {
       "--allow-host", call.server.allowed_hosts,
       "A name by which the server may be called, as a proxy or a web page does; repeat it for "
       "more; *: any");
+  line.text("--grpc", call.grpc,
+            "HOST:PORT to listen on with gRPC, too; port 0: any that is free. Only in builds with "
+            "it");
   add_cache_flags(line, call.cache);
   add_engine_flags(line, call.engine);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;

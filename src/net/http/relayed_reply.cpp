@@ -30,11 +30,13 @@ void RelayedReply::note_ready() {
   });
 }
 
+// Bytes beyond kOwnAnswerBytes count against the budget.
 bool RelayedReply::make_room(uint64_t n_bytes) {
   const uint64_t wanted = n_queued_bytes_ + n_bytes + n_held_bytes_;
   return waiting_.resize(wanted > kOwnAnswerBytes ? wanted - kOwnAnswerBytes : 0);
 }
 
+// What the transport takes at once is what was written at once.
 bool RelayedReply::queue(std::string bytes) {
   if (!make_room(bytes.size())) return false;
   n_queued_bytes_ += bytes.size();
@@ -43,6 +45,7 @@ bool RelayedReply::queue(std::string bytes) {
   return true;
 }
 
+// The transport may still have to take the rest.
 void RelayedReply::end() {
   ended_ = true;
   on_disconnect_ = nullptr;
@@ -62,6 +65,7 @@ void RelayedReply::send(HttpResponse response) {
   end();
 }
 
+// Nothing to take yet.
 void RelayedReply::begin_stream(std::string_view content_type) {
   CHECK(!head_ && !ended_);
   head_ = HttpResponse{.status = 200, .content_type = std::string(content_type)};
@@ -78,6 +82,7 @@ bool RelayedReply::write(std::string bytes) {
   return bytes.empty() || queue(std::move(bytes));
 }
 
+// Without room even for this, the answer breaks off.
 void RelayedReply::write_last(std::string bytes) {
   CHECK(head_ && !ended_);
   const bool is_sent = cut_ != RelayCut::none || bytes.empty() || queue(std::move(bytes));
@@ -114,6 +119,7 @@ void RelayedReply::queue_piece() {
   }
 }
 
+// Nothing is kept for a transport that is gone.
 bool RelayedReply::hold(uint64_t n_bytes) {
   if (cut_ != RelayCut::none) return true;
   const uint64_t before = std::exchange(n_held_bytes_, n_bytes);
@@ -134,6 +140,7 @@ std::unique_ptr<Detached> RelayedReply::detach() {
   return host == nullptr || cut_ != RelayCut::none ? nullptr : host->detach();
 }
 
+// The clock runs from the first byte that was not confirmed.
 std::string RelayedReply::take() {
   if (queued_.empty() && next_piece_ && cut_ == RelayCut::none) queue_piece();
   if (queued_.empty()) return {};
@@ -148,6 +155,7 @@ std::string RelayedReply::take() {
   return bytes;
 }
 
+// Room for the next bytes.
 void RelayedReply::mark_taken() {
   patience_.cancel();
   n_queued_bytes_ -= std::exchange(n_taken_bytes_, 0);

@@ -11,10 +11,12 @@
 namespace ruv {
 namespace {
 
+// The budget has no room, or the server stops.
 HttpResponse busy(std::string message) {
   return error_response({503, "server_error", std::move(message), "", "overloaded"});
 }
 
+// As HTTP/1.1 has it.
 HttpResponse used_up(int64_t wait_seconds) {
   HttpResponse response =
       error_response({429, "rate_limit_error", "the API key has used up its limit for this minute",
@@ -57,10 +59,12 @@ RelayedRequest::RelayedRequest(ServerState& server, std::function<void()> on_rea
   place_->on_stop([reply = reply_] { reply->disconnect(RelayCut::stopping); });
 }
 
+// It continues as a request of its own.
 std::unique_ptr<Detached> RelayedRequest::detach() {
   return std::make_unique<RequestWork>(server_, record_, key_, begun_);
 }
 
+// In the order in which HTTP/1.1 checks them.
 RouteChoice RelayedRequest::choose(HttpRequest& request) {
   if (server_.stopping) return {.refusal = busy("the server is stopping")};
   if (const auto access = server_.access.check(request); !access) {
@@ -95,6 +99,7 @@ void RelayedRequest::start(const Route& route, HttpRequest request) {
   });
 }
 
+// A transport that leaves before the end cuts its answer.
 void RelayedRequest::end() {
   reply_->forget_transport();
   const bool is_cut = reply_->cut() != RelayCut::none || !reply_->ended();
@@ -126,6 +131,7 @@ void RequestGate::post(std::function<void()> work) {
 
 ServerBudget& RequestGate::budget() { return server_.budget; }
 
+// A request without a route gets its refusal as an answer.
 std::shared_ptr<RelayedRequest> RequestGate::begin(RelayedCall call,
                                                    std::function<void()> on_ready) {
   auto relayed = std::make_shared<RelayedRequest>(server_, std::move(on_ready));
@@ -167,6 +173,7 @@ void RequestGate::tick() {
   });
 }
 
+// The timer would keep the loop alive.
 void RequestGate::begin_stop() {
   if (timer_) timer_->cancel();
   if (on_stop_) std::exchange(on_stop_, nullptr)();
