@@ -214,7 +214,8 @@ asio::awaitable<void> Http2Connection::write_frames() {
     is_over = (out.empty() || has_failed_) && nghttp2_session_want_read(session_.get()) == 0 &&
               nghttp2_session_want_write(session_.get()) == 0;
     if (out.empty()) {
-      if (is_over) co_return;
+      // A session that failed has said why, or cannot.
+      if (is_over || has_failed_) co_return;
       writer_.expires_at(Clock::time_point::max());
       co_await writer_.async_wait(kDone);
       continue;
