@@ -207,8 +207,8 @@ class Bodies(ClassTest):
                 ("prompt_logprobs", 10**6), ("truncate_prompt_tokens", -2), ("timeout_ms", 2**64),
                 ("timeout_ms", -1), ("thinking_token_budget", -2), ("top_logprobs", 10**9),
                 ("dry_allowed_length", -1), ("repetition_window", -1), ("min_cache_tokens", -1),
-                ("priority", 10**9), ("n_discard", -10**9), ("n_keep", -2), ("id_slot", 2**40),
-                ("n_cache_reuse", 10**9), ("t_max_predict_ms", 10)]
+                ("priority", 10**9), ("n_discard", -10**9), ("n_keep", -2), ("n_keep", 2**64),
+                ("n_cache_reuse", 10**9), ("t_max_predict_ms", -2), ("n_indent", -1)]
         for field, value in rows:
             body = {**chat(), field: value}
             if field == "top_logprobs":
