@@ -12,12 +12,6 @@ constexpr double kEndsCount = 3;
 // The least share of the probability that a text must have.
 constexpr double kLeastShare = 0.2;
 
-double sum_of(const std::vector<WeighedToken>& tokens) {
-  double sum = 0;
-  for (const WeighedToken& token : tokens) sum += token.weight;
-  return sum;
-}
-
 }  // namespace
 
 GapCuts::GapCuts(const GenerateParams& params, const Tokenizer* tokenizer)
@@ -49,7 +43,7 @@ void GapCuts::apply(std::vector<WeighedToken>& tokens,
   const auto is_text = [&](const WeighedToken& token) { return !is_end(token.id); };
   double ends = 0;
   for (const WeighedToken& token : tokens) ends += is_text(token) ? 0 : token.weight;
-  const double texts = sum_of(tokens) - ends;
+  const double texts = total_weight(tokens) - ends;
   if (kEndsCount * ends * static_cast<double>(tokens.size()) > texts) {
     std::erase_if(tokens, is_text);
     return;
@@ -61,7 +55,7 @@ void GapCuts::apply(std::vector<WeighedToken>& tokens,
     tokens = {end.value_or(likeliest)};
     return;
   }
-  (void)keep_texts(tokens, sum_of(tokens) / static_cast<double>(n_texts + 1));
+  (void)keep_texts(tokens, total_weight(tokens) / static_cast<double>(n_texts + 1));
 }
 
 // From the likeliest token on, each takes in, or is taken in by, those that it begins.

@@ -22,12 +22,6 @@ float largest_logit(const Tokens& tokens) {
   return max;
 }
 
-double sum_of(const Tokens& tokens) {
-  double sum = 0;
-  for (const WeighedToken& token : tokens) sum += token.weight;
-  return sum;
-}
-
 // How far below the likeliest token one is on average, in natural units of log-probability. With
 // the logarithm of the sum of the weights added it is the entropy.
 double mean_depth(const Tokens& tokens, double temperature) {
@@ -37,7 +31,7 @@ double mean_depth(const Tokens& tokens, double temperature) {
     if (token.weight == 0) continue;  // its depth may be infinite
     sum += token.weight * ((max - double{token.logit}) / temperature);
   }
-  return sum / sum_of(tokens);
+  return sum / total_weight(tokens);
 }
 
 // Keeps, in the order of `is_before`, the first token and then as many as `is_wanted` says, which
@@ -60,6 +54,12 @@ void keep_first(Tokens& tokens, Before is_before, Wanted is_wanted) {
 
 bool precedes(const WeighedToken& a, const WeighedToken& b) {
   return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+}
+
+double total_weight(const Tokens& tokens) {
+  double sum = 0;
+  for (const WeighedToken& token : tokens) sum += token.weight;
+  return sum;
 }
 
 void weigh(Tokens& tokens, double temperature) {
@@ -97,7 +97,7 @@ void TokenCuts::keep_typical(Tokens& tokens, double temperature) const {
   const auto oddness = [&](const WeighedToken& token) {
     return std::fabs((max - double{token.logit}) / temperature - mean);
   };
-  const double wanted = typical_p_ * sum_of(tokens);
+  const double wanted = typical_p_ * total_weight(tokens);
   // Most tokens are far from typical: those within a bound that leaves enough are put in order.
   double sum = 0;
   double bound = 0.5;
@@ -125,7 +125,7 @@ void TokenCuts::keep_typical(Tokens& tokens, double temperature) const {
 
 void TokenCuts::keep_likely(Tokens& tokens, double top_p, double min_p) {
   const double wanted =
-      top_p < 1 ? top_p * sum_of(tokens) : std::numeric_limits<double>::infinity();
+      top_p < 1 ? top_p * total_weight(tokens) : std::numeric_limits<double>::infinity();
   double most = 0;
   for (const WeighedToken& token : tokens) most = std::max(most, token.weight);
   double sum = 0;
@@ -138,7 +138,7 @@ void TokenCuts::keep_likely(Tokens& tokens, double top_p, double min_p) {
 
 // Only the least likely of the tokens that reach the threshold stays.
 void TokenCuts::exclude_top(Tokens& tokens) const {
-  const double least = xtc_threshold_ * sum_of(tokens);
+  const double least = xtc_threshold_ * total_weight(tokens);
   const WeighedToken* last = nullptr;
   for (const WeighedToken& token : tokens) {
     if (token.weight >= least && (last == nullptr || precedes(*last, token))) last = &token;
@@ -154,7 +154,7 @@ void TokenCuts::exclude_top(Tokens& tokens) const {
 // left are equally likely; 0: the likeliest token.
 double TokenCuts::temperature_of(Tokens& tokens) const {
   weigh(tokens, 1);  // anew, as the likeliest may be gone
-  const double entropy = exact_log(sum_of(tokens)) + mean_depth(tokens, 1);
+  const double entropy = exact_log(total_weight(tokens)) + mean_depth(tokens, 1);
   const double share = entropy / exact_log(static_cast<double>(tokens.size()));
   const double power = share > 0                 ? exact_pow(share, dynatemp_exponent_)
                        : dynatemp_exponent_ == 0 ? 1.0

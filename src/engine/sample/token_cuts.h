@@ -25,6 +25,9 @@ bool precedes(const WeighedToken& a, const WeighedToken& b);
 // all logits are finite, temperature > 0.
 void weigh(std::vector<WeighedToken>& tokens, double temperature);
 
+// The sum of their weights.
+double total_weight(const std::vector<WeighedToken>& tokens);
+
 class TokenCuts {
  public:
   // Requires: params passed check_params.
