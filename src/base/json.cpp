@@ -321,6 +321,7 @@ void Json::erase(size_t index) {
   CHECK(index < items.size());
   std::move(items.begin() + static_cast<std::ptrdiff_t>(index) + 1, items.end(),
             items.begin() + static_cast<std::ptrdiff_t>(index));
+  std::destroy_at(&items.back());  // it has moved, or is the one that leaves
   --items_block()->size;
 }
 

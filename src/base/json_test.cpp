@@ -219,6 +219,19 @@ TEST(JsonValue, BracesMakeWhatTheyLookLike) {
   EXPECT_EQ(Json(std::vector<Json>{Json::object()}).dump(), "[{}]");
 }
 
+// A sanitizer sees what would leak.
+TEST(JsonValue, ElementsLeaveFromEveryPlace) {
+  for (size_t i = 0; i < 3; ++i) {
+    Json json = parsed(R"([{"a":[1]},{"b":[2]},{"c":[3]}])");
+    Json rest = Json::array();
+    for (size_t k = 0; k < 3; ++k) {
+      if (k != i) rest.push_back(json[k]);
+    }
+    json.erase(i);
+    EXPECT_EQ(json, rest) << i;
+  }
+}
+
 TEST(JsonValue, CopiesAreTheirOwn) {
   Json json = parsed(R"({"a":["a text that does not fit in the value",{"b":[1,2,3]}],"c":7})");
   const Json copy = json;
