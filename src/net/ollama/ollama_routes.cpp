@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 
 #include "base/json.h"
 #include "net/ollama/ollama.h"
@@ -56,9 +57,12 @@ ApiResult<KeepSeconds> read_keep_alive(const Json& body) {
   return KeepSeconds(static_cast<int64_t>(std::ceil(*seconds)));
 }
 
-// A body that asks for nothing but the model.
-ApiResult<void> answer_loaded(const ApiCall& call, OllamaRoute route,
+// A body that asks for nothing but the model. How long that is kept is settled before the client
+// hears of it.
+ApiResult<void> answer_loaded(ServedModels& models, const ApiCall& call, OllamaRoute route,
                               const std::shared_ptr<Reply>& reply) {
+  const KeepSeconds seconds = TRY(read_keep_alive(call.body));
+  if (seconds) models.keep(call.service.names.front(), seconds);
   send_response(
       reply, {.body = ollama_loaded(route, call.service.names.front(), call.service.unix_time())});
   return {};
@@ -81,14 +85,15 @@ ApiResult<void> check_without_prompt(Json chat, const GenerateParams& usual) {
 }
 
 // Without messages a client only wants the model to be there.
-ApiResult<void> answer_ollama_chat(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
+ApiResult<void> answer_ollama_chat(ServedModels& models, const ApiCall& call,
+                                   const std::shared_ptr<Reply>& reply) {
   const int64_t n_ctx = call.service.engine->n_ctx();
   const Json* messages = find_field(call.body, "messages");
   if (messages == nullptr || *messages == Json::array()) {
     Json body = call.body;
     body["messages"] = Json::array();
     TRY(check_without_prompt(TRY(chat_of_ollama(body, n_ctx)), call.service.usual));
-    return answer_loaded(call, OllamaRoute::chat, reply);
+    return answer_loaded(models, call, OllamaRoute::chat, reply);
   }
   const Json chat = TRY(chat_of_ollama(call.body, n_ctx));
   return answer_conversation(call, TRY(read_chat_request(chat, call.service.usual)),
@@ -96,14 +101,15 @@ ApiResult<void> answer_ollama_chat(const ApiCall& call, const std::shared_ptr<Re
 }
 
 // As a chat, or with "raw" as a prompt without a template.
-ApiResult<void> answer_generate(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
+ApiResult<void> answer_generate(ServedModels& models, const ApiCall& call,
+                                const std::shared_ptr<Reply>& reply) {
   const int64_t n_ctx = call.service.engine->n_ctx();
   if (find_field(call.body, "prompt") == nullptr) {
     const Json* suffix = find_field(call.body, "suffix");
     if (suffix != nullptr && !suffix->is_string()) return wrong_type("suffix", "a string", *suffix);
     TRY(read_flag(call.body, "raw", false));
     TRY(check_without_prompt(TRY(chat_of_generate(call.body, n_ctx)), call.service.usual));
-    return answer_loaded(call, OllamaRoute::generate, reply);
+    return answer_loaded(models, call, OllamaRoute::generate, reply);
   }
   MakeWriter writer = ollama_writer(OllamaRoute::generate);
   const bool has_gap = find_field(call.body, "suffix") != nullptr;
@@ -278,8 +284,9 @@ std::vector<Route> ollama_routes(ServedModels& models) {
     Route& route = routes.emplace_back(api_route(models, "POST", path, table, kept, ollama_error));
     if (has_row(table, "stream")) route.types.back() = "application/x-ndjson";
   };
-  add("/api/chat", ollama_chat_fields(), answer_ollama_chat);
-  add("/api/generate", ollama_generate_fields(), answer_generate);
+  add("/api/chat", ollama_chat_fields(), std::bind_front(answer_ollama_chat, std::ref(models)));
+  add("/api/generate", ollama_generate_fields(),
+      std::bind_front(answer_generate, std::ref(models)));
   add("/api/embed", ollama_embed_fields(), answer_embed);
   add("/api/embeddings", ollama_old_embed_fields(), answer_old_embed);
   add("/api/show", ollama_show_fields(), answer_show);
