@@ -42,11 +42,13 @@ def answers(port):
 
 class Running:
     """A server's process, until the `with` ends. `without_cache` and `without_drafts` are fields
-    of a request that switch these off where the server has them."""
+    of a request that switch these off where the server has them. `log`: a file that it writes to,
+    which lives as long."""
 
-    def __init__(self, name, command, without_cache, without_drafts):
+    def __init__(self, name, command, without_cache, without_drafts, log=None):
         self.name, self.port = name, int(command[command.index("--port") + 1])
         self.without_cache, self.without_drafts = without_cache, without_drafts
+        self.log_file = log
         self.log = tempfile.TemporaryFile()
         self.child = subprocess.Popen([str(c) for c in command], stdout=self.log,
                                       stderr=subprocess.STDOUT)
@@ -103,10 +105,10 @@ class Ours:
             command += ["--cache-tokens", max(settings.kept, settings.n_ctx * settings.n_streams)]
         if settings.folder:
             command += ["--cache-dir", settings.folder]
+        log = tempfile.NamedTemporaryFile(prefix="ruv-bench-") if settings.logs else None
         if "--log-file" in self.flags:
-            command += (["--log", "json", "--log-file", os.devnull] if settings.logs else
-                        ["--log", "off"])
-        return Running(self.name, command, *self.switches)
+            command += ["--log", "json", "--log-file", log.name] if log else ["--log", "off"]
+        return Running(self.name, command, *self.switches, log=log)
 
 
 class LlamaServer:
