@@ -7,23 +7,10 @@
 #include "net/api_error.h"
 #include "net/http/connection.h"
 #include "net/http/request_head.h"
+#include "net/http/served_request.h"
 
 namespace ruv {
 namespace {
-
-// The budget has no room, or the server stops.
-HttpResponse busy(std::string message) {
-  return error_response({503, "server_error", std::move(message), "", "overloaded"});
-}
-
-// As HTTP/1.1 has it.
-HttpResponse used_up(int64_t wait_seconds) {
-  HttpResponse response =
-      error_response({429, "rate_limit_error", "the API key has used up its limit for this minute",
-                      "", "rate_limit_exceeded"});
-  response.headers = {{"Retry-After", fmt::format("{}", wait_seconds)}};
-  return response;
-}
 
 // The head that HTTP/1.1 would have, so that headers are read in one place.
 HttpRequest as_request(RelayedCall& call) {
@@ -66,7 +53,7 @@ std::unique_ptr<Detached> RelayedRequest::detach() {
 
 // In the order in which HTTP/1.1 checks them.
 RouteChoice RelayedRequest::choose(HttpRequest& request) {
-  if (server_.stopping) return {.refusal = busy("the server is stopping")};
+  if (server_.stopping) return {.refusal = server_overloaded("the server is stopping")};
   if (const auto access = server_.access.check(request); !access) {
     return {.refusal = error_response(access.error())};
   }
@@ -75,7 +62,7 @@ RouteChoice RelayedRequest::choose(HttpRequest& request) {
   if (!choice.key) return choice;
   key_ = keys[*choice.key];
   if (const auto wait = server_.limits.admit(*key_, Clock::now())) {
-    return {.refusal = used_up(*wait)};
+    return {.refusal = over_limit(*wait)};
   }
   return choice;
 }
@@ -86,14 +73,14 @@ void RelayedRequest::start(const Route& route, HttpRequest request) {
   n_body_bytes_ = request.body.size();
   const auto job = std::make_shared<RelayedJob>(std::move(request), server_.budget);
   if (!job->body.resize(job->request.body.capacity())) {
-    return reply_->send(busy("too many large requests at once"));
+    return reply_->send(server_overloaded(kManyBodies));
   }
   if (route.thread == RouteThread::network) return run_route(route, job->request, reply_);
   server_.workers.post([job, &route, reply = reply_, &budget = server_.budget] {
     if (job->request.stop.stop_requested()) return;
     BudgetShare parsing(budget, BudgetUse::parsing);
     if (!parsing.resize(job->request.body.size() * kParseBytesPerBodyByte)) {
-      return send_response(reply, busy("too many large requests at once"));
+      return send_response(reply, server_overloaded(kManyBodies));
     }
     run_route(route, job->request, reply);
   });

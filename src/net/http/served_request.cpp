@@ -11,14 +11,6 @@ namespace {
 // Unwanted bodies up to this size are read.
 constexpr uint64_t kMaxUnusedBodyBytes = 64 << 10;
 
-HttpResponse over_limit(int64_t wait_seconds) {
-  HttpResponse response =
-      error_response({429, "rate_limit_error", "the API key has used up its limit for this minute",
-                      "", "rate_limit_exceeded"});
-  response.headers = {{"Retry-After", fmt::format("{}", wait_seconds)}};
-  return response;
-}
-
 }  // namespace
 
 HttpResponse invalid_http(std::string_view reason) {
@@ -35,6 +27,14 @@ HttpResponse long_body(uint64_t max_bytes) {
   return error_response({413, "invalid_request_error",
                          fmt::format("the body is longer than {} bytes", max_bytes), "",
                          "body_too_large"});
+}
+
+HttpResponse over_limit(int64_t wait_seconds) {
+  HttpResponse response =
+      error_response({429, "rate_limit_error", "the API key has used up its limit for this minute",
+                      "", "rate_limit_exceeded"});
+  response.headers = {{"Retry-After", fmt::format("{}", wait_seconds)}};
+  return response;
 }
 
 HttpResponse server_overloaded(std::string message) {

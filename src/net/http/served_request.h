@@ -65,6 +65,7 @@ HttpResponse invalid_http(std::string_view reason);
 HttpResponse long_head(uint32_t max_bytes);
 HttpResponse long_body(uint64_t max_bytes);
 HttpResponse request_too_late();
+HttpResponse over_limit(int64_t wait_seconds);
 HttpResponse server_overloaded(std::string message);
 inline constexpr const char* kManyBodies = "too many large requests at once";
 inline constexpr const char* kManyBytes = "too many bytes of unfinished requests at once";
