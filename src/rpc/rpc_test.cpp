@@ -135,7 +135,9 @@ TEST(RpcServerTest, EndsCallsThatWereNotBegun) {
   v1::GenerateRequest request;
   const auto reader = stub->Generate(&context, request);
   rpc.reset();
-  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  // The end of the connection may reach the client before the status does.
+  const grpc::StatusCode code = reader->Finish().error_code();
+  EXPECT_TRUE(code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::CANCELLED) << code;
   service.beside.reset();
 }
 
