@@ -20,8 +20,8 @@ void answer_json_lines(std::istream& in, const LineAnswer& answer) {
   std::string text;
   for (int64_t number = 1; std::getline(in, text); ++number) {
     if (text.find_first_not_of(" \t\r") == text.npos) continue;
-    const Result<Json> line = parse_json_line(text, number);
-    const Result<Json> out = line ? answer(*line) : line;
+    Result<Json> line = parse_json_line(text, number);
+    const Result<Json> out = line ? answer(*line) : std::move(line);
     print_json_line(out ? *out : Json{{"error", out.error().message()}});
     std::fflush(stdout);
   }

@@ -18,7 +18,7 @@ Result<std::vector<RenderedPart>> render(const ChatTemplate& chat_template,
   auto parts = chat_template.render(context, options);
   if (parts || !write_arguments(context)) return parts;
   auto again = chat_template.render(context, options);
-  return again ? again : parts;
+  return again ? std::move(again) : std::move(parts);
 }
 
 constexpr std::string_view kMarkUnit = "\uE001";

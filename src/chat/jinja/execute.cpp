@@ -119,7 +119,7 @@ Result<Flow> WithNode::execute(TemplateRun& run) const {
   for (const auto& entry : values) evaluated.push_back(TRY(run.evaluate(*entry.second)));
   const std::optional<size_t> begin =
       is_generation ? run.generation_begin() : std::optional<size_t>();
-  const Result<Flow> flow = run.scoped(run.scope(), [&]() -> Result<Flow> {
+  Result<Flow> flow = run.scoped(run.scope(), [&]() -> Result<Flow> {
     for (size_t i = 0; i < values.size(); ++i) TRY(run.assign(values[i].first, evaluated[i]));
     return run.execute(body);
   });

@@ -81,7 +81,7 @@ Result<Flow> TemplateRun::execute(const StatementList& statements) {
     if (status.ok()) {
       const Result<Flow> flow = statement->execute(*this);
       if (flow && *flow == Flow::next) continue;
-      if (flow) return flow;
+      if (flow) return *flow;
       status = flow.error();
     }
     return tl::unexpected<Status>(placed(statement->place, std::move(status)));

@@ -71,14 +71,20 @@ HttpResponse wrong_type(const Route& route, const HttpRequest& request) {
                   "unsupported_content_type"));
 }
 
-// What the route took is free by now, so memory for these few bytes is found, if not at once.
-void answer_failure(const std::shared_ptr<Reply>& reply, Code code, std::string_view message) {
-  for (;;) {
-    try {
-      return send_response(reply, error_response(api_error(Status(code, std::string(message)))));
-    } catch (const std::bad_alloc&) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
+HttpResponse failure_response(Code code, std::string message) {
+  return error_response(api_error(Status(code, std::move(message))));
+}
+
+// For the exception that is being handled.
+HttpResponse exception_response() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return failure_response(Code::out_of_memory, "no memory left for this request");
+  } catch (const std::filesystem::filesystem_error& e) {  // what() has the path
+    return failure_response(Code::internal, e.code().message());
+  } catch (const std::exception& e) {
+    return failure_response(Code::internal, e.what());
   }
 }
 
@@ -134,15 +140,14 @@ RouteChoice Router::choose(HttpRequest& request, const ApiKeys& keys) const {
                                                                : std::move(choice);
 }
 
-void run_caught(const std::shared_ptr<Reply>& reply, const std::function<void()>& part) {
-  try {
-    part();
-  } catch (const std::bad_alloc&) {
-    answer_failure(reply, Code::out_of_memory, "no memory left for this request");
-  } catch (const std::filesystem::filesystem_error& e) {  // what() has the path
-    answer_failure(reply, Code::internal, e.code().message());
-  } catch (const std::exception& e) {
-    answer_failure(reply, Code::internal, e.what());
+// What the route took is free by now, so memory for these few bytes is found, if not at once.
+void answer_exception(const std::shared_ptr<Reply>& reply) {
+  for (;;) {
+    try {
+      return send_response(reply, exception_response());
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   }
 }
 

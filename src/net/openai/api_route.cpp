@@ -77,7 +77,7 @@ ApiResult<void> BodyCall::read() {
 ApiResult<void> BodyCall::attempt(const std::function<ApiResult<void>()>& part) {
   while (true) {
     TRY(check_awaited(http));
-    const auto done = part();
+    auto done = part();
     if (done || !parts.lenient || !may_drop(done.error())) return done;
     const std::string& member = done.error().param;
     if (ignored.size() == kMaxIgnored || !erase_member(body, member)) return done;
