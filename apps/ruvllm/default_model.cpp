@@ -14,9 +14,9 @@ std::string default_model_path() {
   const std::filesystem::path folder = program.parent_path();
   const std::filesystem::path places[] = {folder.parent_path() / "share" / "ruvllm" / kFile,
                                           folder / "models" / kFile,
-                                          std::filesystem::path(RUV_MODELS_DIR) / kFile};
+                                          folder / "../../../../models" / kFile};
   for (const std::filesystem::path& place : places) {
-    if (file_exists(place.string())) return place.string();
+    if (file_exists(place.string())) return place.lexically_normal().string();
   }
   return "";
 }
