@@ -19,14 +19,17 @@ target_link_libraries(ruv_archive INTERFACE fmt::fmt simdjson::simdjson Threads:
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/ruv/*.h)
 target_sources(ruv_archive INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include
                FILES ${public_headers})
-install(TARGETS ruv_archive EXPORT ruvllm ARCHIVE FILE_SET HEADERS)
+install(TARGETS ruv_archive EXPORT ruvllm ARCHIVE COMPONENT library FILE_SET HEADERS COMPONENT library)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ruvllm)
-install(EXPORT ruvllm NAMESPACE ruv:: FILE ruvllm-targets.cmake DESTINATION ${package_dir})
+install(EXPORT ruvllm NAMESPACE ruv:: FILE ruvllm-targets.cmake DESTINATION ${package_dir}
+        COMPONENT library)
 write_basic_package_version_file(ruvllm-config-version.cmake COMPATIBILITY SameMinorVersion)
 file(RELATIVE_PATH RUV_PC_INCLUDE ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
      ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/ruvllm.pc.in ruvllm.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/ruvllm-config.cmake
-              ${CMAKE_CURRENT_BINARY_DIR}/ruvllm-config-version.cmake DESTINATION ${package_dir})
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ruvllm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+              ${CMAKE_CURRENT_BINARY_DIR}/ruvllm-config-version.cmake DESTINATION ${package_dir}
+        COMPONENT library)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ruvllm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+        COMPONENT library)
