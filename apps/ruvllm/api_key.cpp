@@ -1,13 +1,9 @@
 #include "api_key.h"
 
-#include <cstdlib>
-
 #include "base/file.h"
 
 namespace ruv {
 namespace {
-
-constexpr const char* kVariable = "RUVLLM_API_KEY";
 
 // One key, which must be there.
 Result<ApiKeys> checked(const std::string& where, const std::string& text) {
@@ -30,13 +26,14 @@ Result<ApiKeys> single(const std::string& where, std::string_view key) {
 }  // namespace
 
 void add_api_key_flags(CommandLine& line, ApiKeySource& source) {
-  line.text("--api-key", source.key,
-            "Key that requests must carry; users of this machine can see it in the list of "
-            "processes. Else --api-key-file, else the variable RUVLLM_API_KEY, else none");
+  const OptionGroup group(line, "Access");
+  line.alternatives({"--api-key", "--api-key-file"});
+  line.secret("--api-key", source.key,
+              "Key that requests must carry; users of this machine can see it in the list of "
+              "processes, but not what is in --api-key-file or the variable RUVLLM_API_KEY");
   line.text("--api-key-file", source.file,
             "File with a key on each line, or with names, digests and limits: docs/http.md; read "
-            "again on "
-            "SIGHUP");
+            "again on SIGHUP");
 }
 
 Result<ApiKeys> api_keys_of(const CommandLine& line, const ApiKeySource& source) {
@@ -44,9 +41,7 @@ Result<ApiKeys> api_keys_of(const CommandLine& line, const ApiKeySource& source)
     return fail(Code::invalid, "give either --api-key or --api-key-file");
   if (line.given("--api-key")) return single("--api-key", source.key);
   if (line.given("--api-key-file")) return keys_in_file(source);
-  const char* const variable = std::getenv(kVariable);
-  if (variable == nullptr) return ApiKeys();
-  return single(kVariable, variable);
+  return ApiKeys();
 }
 
 Result<ApiKeys> keys_in_file(const ApiKeySource& source) {

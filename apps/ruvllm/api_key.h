@@ -1,5 +1,4 @@
-// The keys that a server asks for: from the command line, a file, or the environment, in this
-// order.
+// The keys that a server asks for: one that is given, or those of a file.
 #pragma once
 
 #include <string>

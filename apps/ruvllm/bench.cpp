@@ -220,6 +220,7 @@ int bench_command(int argc, char** argv) {
   BenchCall call;
   std::string batches = "1";
   CommandLine line("bench", "Measures speed and memory beside this machine's limits.");
+  line.example("ruvllm bench -m qwen.gguf -b 1,8", "One answer, then eight at the same time");
   line.text("--model,-m", call.model, kModelHelp);
   add_draft_flag(line, call.load);
   add_load_flags(line, call.load);

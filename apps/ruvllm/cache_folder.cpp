@@ -36,11 +36,12 @@ Result<std::optional<std::array<uint8_t, 32>>> read_key(const std::string& path)
 }  // namespace
 
 void add_cache_flags(CommandLine& line, CacheFolder& cache) {
+  const OptionGroup group(line, "Cache on disk");
   line.text(
       "--cache-dir", cache.path,
       "Folder that keeps the beginnings of prompts after the program ends; absent: memory only");
   line.integer("--cache-disk", cache.max_mebibytes, 1, int64_t{1} << 30,
-               "Size limit of the folder in MiB [8192]");
+               "Size limit of the folder in MiB");
   line.text("--cache-key", cache.key_file, kKeyHelp);
 }
 

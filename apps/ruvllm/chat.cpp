@@ -256,6 +256,10 @@ Status hold_chat(const CommandLine& line, ChatCall& call) {
 int chat_command(int argc, char** argv) {
   ChatCall call;
   CommandLine line("chat", "Holds a conversation.");
+  line.example("ruvllm chat -m qwen.gguf --session notes",
+               "Goes back to a kept conversation, or starts it");
+  line.example("ruvllm chat --tools tools.json",
+               "The model may call programs, each after your consent");
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);

@@ -21,5 +21,10 @@ int logits_command(int argc, char** argv);
 int quantize_command(int argc, char** argv);
 int kv_gate_command(int argc, char** argv);
 int bench_command(int argc, char** argv);
+// About the program itself.
+int config_command(int argc, char** argv);
+int completion_command(int argc, char** argv);
+int man_command(int argc, char** argv);
+int reference_command(int argc, char** argv);
 
 }  // namespace ruv

@@ -86,6 +86,8 @@ Status open_and_embed(const CommandLine& line, EmbedCall& call) {
 }
 
 void declare(CommandLine& line, EmbedCall& call) {
+  line.example("ruvllm embed -m bge-small \"a text\" \"another\"", "A line of numbers for each");
+  line.alternatives({"--file", "texts"});
   line.words("texts", call.texts,
              "Texts; where none is given, one in each line of --file or stdin");
   line.text("--model,-m", call.model, kModelHelp);

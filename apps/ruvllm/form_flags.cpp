@@ -20,6 +20,8 @@ bool has_form(const FormCall& call) {
 }
 
 void add_form_flags(CommandLine& line, FormCall& call) {
+  const OptionGroup group(line, "Form of the answer");
+  line.alternatives({"--schema", "--grammar", "--regex", "--json-object"});
   line.text("--schema", call.schema,
             "The answer is JSON of this JSON schema, or of the one in this file");
   line.text("--grammar", call.grammar,

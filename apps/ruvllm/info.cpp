@@ -455,6 +455,8 @@ int info_command(int argc, char** argv) {
       "info",
       "Says what a model file holds, what it needs and whether it can run; the exit code "
       "is 1 where it cannot.");
+  line.example("ruvllm info qwen.gguf", "What it is, what it needs, and whether it runs here");
+  line.alternatives({"--model", "path"});
   line.text("path", positional, "The model, as with --model");
   line.text("--model,-m", model, kModelHelp);
   line.flag("--tensors", tensors, "List the tensors");

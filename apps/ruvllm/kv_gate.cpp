@@ -251,6 +251,8 @@ int kv_gate_command(int argc, char** argv) {
   CommandLine line("kv-gate",
                    "Measures what a model loses with keys and values in fewer bits, and writes the "
                    "verdict that types below int8 need.");
+  line.example("ruvllm kv-gate qwen.gguf -f wiki.txt",
+               "Then --kv int4 is accepted where the model tolerates it");
   line.text("--model,-m,model", call.model, kModelHelp);
   add_load_flags(line, call.load);
   line.text("--file,-f", call.file,

@@ -102,6 +102,7 @@ int logits_command(int argc, char** argv) {
   bool json = false, hidden = false, scores = false;
   LogitsOptions options;
   CommandLine line("logits", "Prints the logits after given token ids.");
+  line.example("ruvllm logits --ids 1,2,3 --json", "After three tokens, as JSON");
   line.text("--model,-m", model_path, kModelHelp);
   add_load_flags(line, load);
   line.texts("--ids", ids_texts,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +15,8 @@
 #include "base/check.h"
 #include "base/mapped_ranges.h"
 #include "command_line.h"
-#include "commands.h"
+#include "command_table.h"
+#include "help_text.h"
 #include "kernels/kernels.h"
 #include "nearest_name.h"
 #include "ruv/version.h"
@@ -24,52 +24,17 @@
 namespace ruv {
 namespace {
 
-struct Subcommand {
-  const char* name;
-  int (*function)(int argc, char** argv);
-  const char* help;
-};
-
-constexpr Subcommand kCommands[] = {
-    {"run", run_command, "Answer one prompt"},
-    {"chat", chat_command, "Hold a conversation"},
-    {"serve", serve_command, "Answer over HTTP, as the OpenAI API does"},
-    {"mcp", mcp_command, "Offer the model to other programs as an MCP server"},
-    {"embed", embed_command, "Vectors of texts"},
-    {"rerank", rerank_command, "Sort texts by how well they answer a query"},
-    {"sessions", sessions_command, "List, show and delete kept conversations"},
-    {"info", info_command, "What a model file holds, what it needs, whether it can run"},
-    {"tokenize", tokenize_command, "Text to token ids and back"},
-    {"template", template_command, "Render conversations with a chat template"},
-    {"perplexity", perplexity_command, "How well a model predicts a text"},
-    {"logits", logits_command, "Raw logits after given ids, to compare engines"},
-    {"kv-gate", kv_gate_command, "What keys and values in fewer bits would lose"},
-    {"quantize", quantize_command, "Write a model file in a smaller format"},
-    {"bench", bench_command, "Speed, memory, and the share of this machine's limits"},
-};
-
-void print_usage(FILE* stream) {
-  fmt::print(stream, "ruvllm {}: local language models\n\nUsage: ruvllm COMMAND [OPTIONS]\n\n",
-             RUV_VERSION);
-  for (const Subcommand& command : kCommands)
-    fmt::print(stream, "  {:<12}{}\n", command.name, command.help);
-  fmt::print(stream,
-             "\n`ruvllm COMMAND --help` lists the options of one. Exit codes: 0 done, 1 the "
-             "job failed,\n2 the call was wrong.\n");
-}
-
-const Subcommand* find_command(std::string_view name) {
-  const Subcommand* found = std::ranges::find_if(
-      kCommands, [name](const Subcommand& command) { return name == command.name; });
-  return found == std::end(kCommands) ? nullptr : found;
-}
+void print_usage(FILE* stream) { fmt::print(stream, "{}", program_help(help_width())); }
 
 int unknown_command(std::string_view name) {
   std::vector<std::string> names{"help", "version"};
-  for (const Subcommand& command : kCommands) names.emplace_back(command.name);
+  for (const Subcommand& command : subcommands()) names.emplace_back(command.name);
+  const std::string advice = command_advice(name);
   const std::string meant = nearest_name(name, names);
   fmt::print(stderr, "ruvllm: no command '{}'{}; `ruvllm help` lists them\n", name,
-             meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant));
+             !advice.empty() ? "; " + advice
+             : meant.empty() ? ""
+                             : fmt::format("; did you mean '{}'?", meant));
   return kWrongCall;
 }
 
@@ -78,7 +43,7 @@ int show_help(int argc, char** argv) {
     print_usage(stdout);
     return kDone;
   }
-  const Subcommand* command = find_command(argv[2]);
+  const Subcommand* command = find_subcommand(argv[2]);
   if (command == nullptr) return unknown_command(argv[2]);
   std::string name = command->name;
   std::string flag = "--help";
@@ -108,7 +73,7 @@ int dispatch(int argc, char** argv) {
     fmt::print("ruvllm {}\n", RUV_VERSION);
     return kDone;
   }
-  const Subcommand* command = find_command(name);
+  const Subcommand* command = find_subcommand(name);
   if (command == nullptr) return unknown_command(name);
   if (!isa_is_possible()) return kWrongCall;
   if (is_for_another_processor()) {

@@ -61,6 +61,7 @@ int mcp_command(int argc, char** argv) {
   McpCall call;
   call.engine.max_sequences = 4;
   CommandLine line("mcp", "Offers the model as an MCP server on stdin and stdout.");
+  line.example("ruvllm mcp -m qwen.gguf", "The command that a client of MCP starts");
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
   line.threads(call.engine.n_threads);

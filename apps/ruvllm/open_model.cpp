@@ -12,8 +12,6 @@
 #include "terminal.h"
 
 namespace ruv {
-namespace {}  // namespace
-
 std::string default_packed_cache() {
   const std::string folder = default_cache_folder();
   return folder.empty() ? folder : folder + "/packed";
@@ -28,18 +26,21 @@ Result<std::string> chosen_model(const std::string& given) {
 }
 
 void add_ignore_flag(CommandLine& line, std::vector<std::string>& keys) {
+  const OptionGroup group(line, "Loading");
   line.texts("--ignore-key", keys,
              "Take this key or tensor of the model as absent, named as the error that refuses it "
              "does; may be repeated. The numbers may then differ from what the file means");
 }
 
 void add_draft_flag(CommandLine& line, LoadCall& call) {
+  const OptionGroup group(line, "Loading");
   line.text("--draft-model", call.draft_model,
             "A smaller model that drafts tokens ahead, preferably with the same vocabulary, or an "
             "EAGLE-3 head or Medusa heads for the model");
 }
 
 void add_load_flags(CommandLine& line, LoadCall& call) {
+  const OptionGroup group(line, "Loading");
   line.text("--packed-cache", call.packed_cache,
             "Folder for packed weights, which make the next start fast, or off; "
             "~/.cache/ruvllm/packed when absent");

@@ -227,6 +227,9 @@ void print_surprise(const Surprise& total, bool json) {
 int perplexity_command(int argc, char** argv) {
   PerplexityCall call;
   CommandLine line("perplexity", "Measures how well a model predicts a text.");
+  line.example("ruvllm perplexity -m qwen.gguf -f wiki.txt",
+               "With the keys and values that `serve` uses; --kv f16 for exact ones");
+  line.alternatives({"--file", "--jsonl"});
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
   line.text("--file,-f", call.file,

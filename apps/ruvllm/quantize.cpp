@@ -95,6 +95,8 @@ int quantize_command(int argc, char** argv) {
   QuantizeCall call;
   const std::string type_help = "One of " + known_types();
   CommandLine line("quantize", "Writes a model as a GGUF file with smaller weights.");
+  line.example("ruvllm quantize model-f16.gguf model-q4.gguf Q4_K_M",
+               "As llama-quantize is called");
   line.text("--model,-m", call.model, kModelHelp);
   line.text("--type", call.type, type_help.c_str());
   line.text("--out,-o", call.out, "The GGUF file to write");

@@ -61,6 +61,9 @@ int rerank_command(int argc, char** argv) {
   RerankCall call;
   call.engine.max_sequences = 8;
   CommandLine line("rerank", "Sorts texts by how well they answer a query, the best first.");
+  line.example("ruvllm rerank -m bge-reranker -q \"how do birds fly\" --file texts.txt",
+               "The lines of a file, the best first");
+  line.alternatives({"--file", "documents"});
   line.words("documents", call.documents,
              "Texts; where none is given, one in each line of --file or stdin");
   line.text("--query,-q", call.query, "What the texts should answer");

@@ -27,7 +27,6 @@ struct RunCall {
   bool raw = false;
   bool no_special = false;
   bool json = false;
-  bool quiet = false;
   EngineCall engine;
   GenerateParams params;
   FormCall form;
@@ -117,7 +116,7 @@ void print_piece(std::string_view text) {
 Result<int> answer_with_tools(const CommandLine& line, const RunCall& call, Engine& engine,
                               std::shared_ptr<const Model> model) {
   const std::unique_ptr<ToolTalk> talk =
-      TRY(ToolTalk::open(line, call.tools, engine, std::move(model), !call.quiet));
+      TRY(ToolTalk::open(line, call.tools, engine, std::move(model), !is_quiet()));
   Conversation asked = conversation(call);
   const ToolTurn turn = TRY(talk->take_turn(asked, call.params));
   if (turn.end == ToolLoopEnd::cancelled) return kInterrupted;
@@ -153,7 +152,7 @@ Result<int> answer_once(const CommandLine& line, RunCall& call) {
   if (!answer.text.ends_with('\n')) fmt::print("\n");
   std::fflush(stdout);
   if (const std::string note = cut_note(call, answer); !note.empty()) line.note(note);
-  if (call.quiet) return code;
+  if (is_quiet()) return code;
   const TerminalStyle style = style_of(stderr);
   fmt::print(stderr, "{}{}{}\n", style.dim, speed_line(answer.timings), style.reset);
   return code;
@@ -199,12 +198,17 @@ std::string objection_to(const CommandLine& line, const RunCall& call) {
 int run_command(int argc, char** argv) {
   RunCall call;
   CommandLine line("run", "Answers one prompt.");
+  line.example("ruvllm run why is the sky blue", "Words are joined");
+  line.example("cat letter.txt | ruvllm run \"Summarise this letter\"",
+               "What comes from stdin is put before the prompt");
+  line.example("ruvllm run -m qwen.gguf --schema person.json \"Name a physicist\"",
+               "JSON of a given form");
+  line.alternatives({"--prompt", "text"});
   line.words("text", call.words, "The prompt; several words are joined by spaces");
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
   line.text("--prompt,-p", call.prompt, "The prompt; - reads it from stdin");
-  line.flag("--quiet,-q", call.quiet, "Print the answer without the line of speeds after it");
   line.text("--system,-s", call.system, "System message put before the prompt");
   line.flag("--raw", call.raw, "Continue the prompt as it is, without the chat template");
   line.flag("--no-special", call.no_special,

@@ -323,6 +323,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
 }
 
 void add_served_model_flags(CommandLine& line, ServeCall& call) {
+  const OptionGroup group(line, "Model");
   line.texts("--model,-m", call.models,
              "GGUF file or folder with safetensors, or NAME=PATH; repeat it for more: the first is "
              "loaded at once, the others when a request asks for them. The built-in model when "
@@ -338,14 +339,17 @@ void add_served_model_flags(CommandLine& line, ServeCall& call) {
 }
 
 void add_log_flags(CommandLine& line, ServeCall& call) {
+  const OptionGroup group(line, "Log");
   line.text("--log", call.log,
             "A line for each request on stderr: text, json or off; without contents");
+  line.choices({"text", "json", "off"});
   line.text("--log-file", call.log_file, "File to which such lines are appended, as JSON");
   line.flag("--log-prompts", call.log_prompts,
             "Prompts and answers are in the lines that are JSON, up to 64 KiB of each request's");
 }
 
 void add_engine_flags(CommandLine& line, EngineOptions& engine) {
+  const OptionGroup group(line, "Engine");
   line.integer("--cache-tokens", engine.kv.max_tokens, 0, int64_t{1} << 40,
                "Tokens of context in memory, running and kept ones; 0: as many as fit a quarter of "
                "the machine's memory, at most --ctx times --parallel");
@@ -383,6 +387,15 @@ int serve_command(int argc, char** argv) {
   ServeCall call;
   call.server.stop_on_signals = true;
   CommandLine line("serve", "Serves models over HTTP, as the OpenAI API does.");
+  line.example("ruvllm serve -m qwen.gguf", "On http://127.0.0.1:8080, for this machine only");
+  line.example("ruvllm serve -m qwen.gguf --host 0.0.0.0 --api-key-file keys",
+               "For other machines, which need a key");
+  line.example("ruvllm serve --models-dir ~/models --keep-alive 600",
+               "Several models, unloaded after ten minutes");
+  line.alternatives({"--socket-file", "--host"});
+  line.alternatives({"--socket-file", "--port"});
+  line.alternatives({"--socket-file", "--tls-cert"});
+  line.alternatives({"--socket-file", "--tls-key"});
   add_served_model_flags(line, call);
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);

@@ -96,7 +96,9 @@ Status erase(const CommandLine& line, const SessionsCall& call) {
 int sessions_command(int argc, char** argv) {
   SessionsCall call;
   CommandLine line("sessions", "Lists, shows and deletes kept conversations.");
+  line.example("ruvllm sessions show notes", "The messages of one conversation");
   line.text("action", call.action, "list, show or delete");
+  line.choices({"list", "show", "delete"});
   line.text("name", call.name, "The session to show or delete");
   line.text("--user", call.user,
             "Owner: the `user` of a server's requests; absent: sessions without an owner");

@@ -281,6 +281,8 @@ int template_command(int argc, char** argv) {
   TemplateCall call;
   CommandLine line("template",
                    "Shows what a chat template can do; with --messages, what it makes of them.");
+  line.example("ruvllm template -m qwen.gguf", "Whether it knows tools, system messages, thinking");
+  line.alternatives({"--file", "--model"});
   line.text("--model,-m", call.model, kModelHelp);
   line.text("--file,-f", call.file, "Take the template from this file instead of a model");
   line.text("--messages", call.messages,

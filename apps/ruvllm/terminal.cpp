@@ -14,6 +14,7 @@ namespace {
 
 volatile sig_atomic_t g_interrupted = 0;
 int g_scopes = 0;
+Talkative g_talk = Talkative::usual;
 
 constexpr int kBarCells = 30;
 constexpr auto kFirstDraw = std::chrono::milliseconds(300);
@@ -36,6 +37,10 @@ std::string scaled(int64_t n, int digits) {
 
 bool is_terminal(FILE* stream) { return isatty(fileno(stream)) == 1; }
 
+void set_talk(Talkative talk) { g_talk = talk; }
+bool is_quiet() { return g_talk == Talkative::quiet; }
+bool is_verbose() { return g_talk == Talkative::verbose; }
+
 TerminalStyle style_of(FILE* stream) {
   const char* no_color = std::getenv("NO_COLOR");
   const bool refused = no_color != nullptr && *no_color != '\0';
@@ -45,7 +50,7 @@ TerminalStyle style_of(FILE* stream) {
 
 ProgressBar::ProgressBar(std::string label)
     : label_(std::move(label)),
-      active_(is_terminal(stderr) && !is_dumb()),
+      active_(is_terminal(stderr) && !is_dumb() && !is_quiet()),
       next_draw_(std::chrono::steady_clock::now() + kFirstDraw) {}
 
 void ProgressBar::update(double share) {

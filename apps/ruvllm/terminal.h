@@ -13,6 +13,16 @@ namespace ruv {
 
 bool is_terminal(FILE* stream);
 
+// How much the program says on stderr besides warnings and errors.
+enum class Talkative {
+  quiet,  // no progress, speeds, remarks
+  usual,
+  verbose,
+};
+void set_talk(Talkative talk);
+bool is_quiet();
+bool is_verbose();
+
 // Escape codes for one stream, all empty when it takes no colours.
 struct TerminalStyle {
   const char* bold = "";

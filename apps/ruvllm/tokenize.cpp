@@ -162,6 +162,7 @@ Status show(const Tokenizer& tokenizer, const TokenizeCall& call, double load_ms
 }
 
 void declare(CommandLine& line, TokenizeCall& call) {
+  line.example("ruvllm tokenize \"Hello world\"", "The ids and pieces of a text");
   line.text("--model,-m", call.model, kTokenizerHelp);
   line.text("--scheme", call.scheme,
             "How words are split, for rank files whose name does not say it: cl100k_base, "

@@ -35,13 +35,13 @@ ArgumentCheckMaker check_maker(Engine& engine) {
 }  // namespace
 
 void add_tool_flags(CommandLine& line, ToolUse& use) {
+  const OptionGroup group(line, "Tools");
   line.texts("--tools", use.files,
              "File that describes programs the model may call (docs/tools.md); may be repeated");
   line.texts("--mcp", use.servers,
              "File that lists MCP servers whose tools the model may call; may be repeated");
   line.flag("--yes", use.yes, "Run every call without asking");
-  line.integer("--max-rounds", use.max_rounds, 1, 1000,
-               "Answers of one turn whose calls are run [8]");
+  line.integer("--max-rounds", use.max_rounds, 1, 1000, "Answers of one turn whose calls are run");
   line.text("--tool-choice", use.choice,
             "auto; required: the first answer calls a tool; or the name of that tool");
   line.flag("--unsandboxed", use.unsandboxed,

@@ -72,7 +72,7 @@ class Calls(CommandTest):
                           ("run", "a", "--temperature", "hot"), ("run", "a", "--temperature", "-1"),
                           ("run", "a", "--temperature", "nan"), ("run", "a", "--top-p", "1.5"),
                           ("run", "a", "--max-tokens", "2.5"), ("run", "a", "--max-tokens", "0x10"),
-                          ("run", "a", "--seed", "-1"),
+                          ("run", "a", "--seed", "-2"),
                           ("run", "a", "--seed", "9007199254740994"),
                           ("run", "a", "--stop", ""), ("run", "a", "--bad-words", ""),
                           ("run", "a", "--allowed-token", "-1"), ("run", "a", "--mirostat", "3"),

@@ -29,7 +29,10 @@ class Program:
 
 
 def environment(**changes):
-    env = {key: value for key, value in os.environ.items() if key not in ("RUV_ISA", "NO_COLOR")}
+    """Without what the person that runs the tests has set for the program."""
+    env = {key: value for key, value in os.environ.items()
+           if key not in ("RUV_ISA", "NO_COLOR") and not key.startswith("RUVLLM_")}
+    env["RUVLLM_CONFIG"] = "off"
     env.update(changes)
     return env
 
