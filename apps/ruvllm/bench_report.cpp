@@ -70,6 +70,9 @@ void print_runs(const std::string& name, const SpeedRuns& runs, const std::strin
   fmt::print("{:<20}{:>7} {:>12.1f} {:>12.1f} {:>12.1f}   {:5.1f} % of {}\n", name, runs.n_tokens,
              runs.median(), runs.tokens_per_s.front(), runs.tokens_per_s.back(),
              100 * runs.limit_fraction(), limit);
+  // A small model is read from the caches of the processor.
+  if (runs.limit_fraction() > 1)
+    fmt::print("{:<20}(above 100 %: the weights are read from caches, not from memory)\n", "");
 }
 
 void print_machine(const MachineLimits& m) {

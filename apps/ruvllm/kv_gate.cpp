@@ -212,14 +212,20 @@ Result<std::vector<KvVerdict>> judge(const Gate& gate) {
 }
 
 void print_table(std::span<const KvVerdict> verdicts, int64_t n_needles) {
-  fmt::print("{:<5} {:>6} {:>11} {:>8} {:>9} {:>7} {:>8}  verdict\n", "type", "bytes", "perplexity",
-             "loss", "KL", "greedy", "needles");
+  fmt::print("{:<5} {:>6} {:>11} {:>8} {:>9} {:>7} {:>8}  use\n", "type", "bytes", "perplexity",
+             "rise", "KL", "same", "recalled");
   for (const KvVerdict& v : verdicts) {
     fmt::print("{:<5} {:>6.3f} {:>11.4f} {:>+7.3f}% {:>9.5f} {:>6.2f}% {:>8}  {}\n",
                kv_type_name(v.type), v.bytes_of_f16, v.perplexity, 100 * v.perplexity_loss, v.kl,
                100 * v.greedy_agreement, fmt::format("{}/{}", v.needles_found, n_needles),
                v.passed() ? "may be used" : "refused: " + v.why_refused());
   }
+  fmt::print(
+      "bytes: memory against f16; rise: of the perplexity over that with f16; KL: divergence of "
+      "the "
+      "predictions from those with f16, in nats; same: positions at which the likeliest token is "
+      "the same; recalled: hidden rows of tokens that were repeated correctly, counted against "
+      "what f16 recalls\n");
 }
 
 Result<std::string> run_gate(GateCall call) {
@@ -250,14 +256,14 @@ int kv_gate_command(int argc, char** argv) {
   GateCall call;
   CommandLine line("kv-gate",
                    "Measures what a model loses with keys and values in fewer bits, and writes the "
-                   "verdict that types below int8 need.");
+                   "result that --kv int4 and --kv int2 ask for.");
   line.example("ruvllm kv-gate qwen.gguf -f wiki.txt",
                "Then --kv int4 is accepted where the model tolerates it");
   line.text("--model,-m,model", call.model, kModelHelp);
   add_load_flags(line, call.load);
   line.text("--file,-f", call.file,
             "A text like those the model will read; 10,000 tokens are good");
-  line.text("--out,-o", call.out, "The verdict; MODEL.kv-gate.json when absent");
+  line.text("--out,-o", call.out, "The result; MODEL.kv-gate.json when absent");
   line.flag("--force", call.force, kForceHelp);
   line.integer("--ctx,-c", call.n_ctx, 512, int64_t{1} << 20,
                "Tokens of a window, whose second half is scored");
@@ -270,7 +276,7 @@ int kv_gate_command(int argc, char** argv) {
   if (!line.given("--file")) return line.wrong_call("give a text with --file");
   const Result<std::string> written = run_gate(call);
   if (!written) return line.failed(written.error());
-  line.note(fmt::format("verdict written to {}", *written));
+  line.note(fmt::format("result written to {}", *written));
   return kDone;
 }
 

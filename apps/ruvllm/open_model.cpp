@@ -73,7 +73,10 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
   };
   // A remark is for a person waiting at a terminal; the other kinds also go to a log.
   options.note = [&](NoteKind kind, std::string_view text) {
-    if (kind != NoteKind::remark || is_terminal(stderr)) notes.emplace_back(text);
+    if (kind == NoteKind::remark && (is_quiet() || !is_terminal(stderr))) return;
+    if (kind == NoteKind::stored && is_quiet()) return;
+    notes.emplace_back(text);
+    if (kind == NoteKind::stored) notes.back() += "; --packed-cache off keeps none";
   };
   auto model = load_model(path, options);
   packing.reset();

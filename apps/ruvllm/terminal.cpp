@@ -18,6 +18,7 @@ Talkative g_talk = Talkative::usual;
 
 constexpr int kBarCells = 30;
 constexpr auto kFirstDraw = std::chrono::milliseconds(300);
+constexpr auto kLineEvery = std::chrono::milliseconds(2000);
 constexpr auto kRedraw = std::chrono::milliseconds(80);
 
 bool is_dumb() {
@@ -48,14 +49,20 @@ TerminalStyle style_of(FILE* stream) {
   return {"\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"};
 }
 
-ProgressBar::ProgressBar(std::string label)
+ProgressBar::ProgressBar(std::string label, Piped piped)
     : label_(std::move(label)),
       active_(is_terminal(stderr) && !is_dumb() && !is_quiet()),
-      next_draw_(std::chrono::steady_clock::now() + kFirstDraw) {}
+      as_lines_(!is_terminal(stderr) && piped == Piped::lines && !is_quiet()),
+      next_draw_(std::chrono::steady_clock::now() + (as_lines_ ? kLineEvery : kFirstDraw)) {}
 
 void ProgressBar::update(double share) {
   const Time now = std::chrono::steady_clock::now();
-  if (!active_ || now < next_draw_) return;
+  if (!(active_ || as_lines_) || now < next_draw_) return;
+  if (as_lines_) {
+    next_draw_ = now + kLineEvery;
+    fmt::print(stderr, "{} {:.0f} %\n", label_, 100 * std::clamp(share, 0.0, 1.0));
+    return;
+  }
   next_draw_ = now + kRedraw;
   drawn_ = true;
   const double part = std::clamp(share, 0.0, 1.0);

@@ -32,11 +32,12 @@ struct TerminalStyle {
 };
 TerminalStyle style_of(FILE* stream);
 
-// A progress bar on stderr for work that takes longer than a moment; nothing when stderr is not a
-// terminal.
+// A progress bar on stderr for work that takes longer than a moment. Where stderr is not a terminal
+// nothing is written, or a line now and then.
 class ProgressBar {
  public:
-  explicit ProgressBar(std::string label);
+  enum class Piped { nothing, lines };
+  explicit ProgressBar(std::string label, Piped piped = Piped::nothing);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -48,6 +49,7 @@ class ProgressBar {
   using Time = std::chrono::steady_clock::time_point;
   std::string label_;
   bool active_;
+  bool as_lines_;
   bool drawn_ = false;
   Time next_draw_;
 };

@@ -106,10 +106,26 @@ Result<Json> decode_line(const Tokenizer& tokenizer, const TokenizeCall& call, c
   return Json{{"text", tokenizer.valid_text(tokenizer.decode(ids, special))}};
 }
 
+// The bytes of a token as text; those that belong to no whole character as <0xC3>.
+std::string shown_piece(std::string_view bytes) {
+  std::string out;
+  for (size_t at = 0; at < bytes.size();) {
+    const CodePoint point = decode_utf8(bytes, at);
+    if (point.valid) {
+      out += bytes.substr(at, point.size);
+    } else {
+      for (const char c : bytes.substr(at, point.size))
+        out += fmt::format("<0x{:02X}>", static_cast<unsigned char>(c));
+    }
+    at += point.size;
+  }
+  return out;
+}
+
 void print_pieces(const Tokenizer& tokenizer, const TokenizeCall& call, std::string_view text) {
   const EncodedText out = encode(tokenizer, text, call.encoding, call.spans);
   for (size_t i = 0; i < out.ids.size(); ++i) {
-    const std::string piece = to_valid_utf8(tokenizer.token_bytes(out.ids[i], true));
+    const std::string piece = shown_piece(tokenizer.token_bytes(out.ids[i], true));
     fmt::print("{:>8}  ", out.ids[i]);
     if (call.spans) fmt::print("{:>6} {:>6}  ", out.spans[i].begin, out.spans[i].end);
     fmt::print("{}\n", Json(piece).dump());
@@ -179,7 +195,8 @@ void declare(CommandLine& line, TokenizeCall& call) {
   line.flag("--special", call.encoding.special,
             "Control tokens written out in the text become ids; ids of control tokens show");
   line.flag("--bos", call.encoding.bos, "Add bos and eos where the model wants them");
-  line.text("--text", call.text, "A text to show the tokens of");
+  line.text("--text,text", call.text, "A text to show the tokens of");
+  line.alternatives({"--text", "--file", "--ids", "--jsonl", "--frames"});
   line.text("--file", call.file, "A file with the text");
   line.flag("--spans", call.spans,
             "Show the bytes [begin, end) of the text that each id stands for");

@@ -217,27 +217,45 @@ QuantizeStep step_of(const PlannedTensor& planned) {
   return step;
 }
 
-}  // namespace
-
-Status quantize_model(const ModelFile& in, std::string_view type_name, const std::string& out_path,
-                      const QuantizeOptions& options) {
+// What will be written, where the whole file can be.
+Result<std::vector<PlannedTensor>> checked_plan(const ModelFile& in, std::string_view type_name,
+                                                bool requantize) {
   const QuantType* type = find_quant_type(type_name);
   if (type == nullptr) {
     return fail(Code::invalid, "quantisation type '{}' is unknown; there are:{}",
                 quoted_name(type_name), known_types());
-  }
-  if (options.n_threads < 0) {
-    return fail(Code::invalid, "n_threads is {}; give 0 for one per core", options.n_threads);
   }
   if (in.family() != nullptr && in.family()->is_draft_head) {
     return fail(Code::unsupported, "{}: drafting heads are not written to GGUF files", in.path());
   }
   // The copy would lack them.
   if (!in.unread().empty()) return tl::unexpected(in.unread().begin()->second);
-  const std::vector<PlannedTensor> plan = TRY(plan_tensors(in, *type, options.requantize));
+  return plan_tensors(in, *type, requantize);
+}
+
+}  // namespace
+
+Result<QuantizeSizes> quantized_sizes(const ModelFile& in, std::string_view type_name,
+                                      bool requantize) {
+  QuantizeSizes sizes;
+  for (const PlannedTensor& planned : TRY(checked_plan(in, type_name, requantize))) {
+    const QuantizeStep step = step_of(planned);
+    sizes.n_tensors += 1;
+    sizes.bytes_in += step.bytes_in;
+    sizes.bytes_out += step.bytes_out;
+  }
+  return sizes;
+}
+
+Status quantize_model(const ModelFile& in, std::string_view type_name, const std::string& out_path,
+                      const QuantizeOptions& options) {
+  if (options.n_threads < 0) {
+    return fail(Code::invalid, "n_threads is {}; give 0 for one per core", options.n_threads);
+  }
+  const std::vector<PlannedTensor> plan = TRY(checked_plan(in, type_name, options.requantize));
   GgufWriter out =
       TRY(GgufWriter::create(out_path, {.replace = options.replace, .never = files_of(in)}));
-  TRY(write_header(in, *type, plan, out));
+  TRY(write_header(in, *find_quant_type(type_name), plan, out));
   TensorConversion conversion(in, out, options.n_threads);
   for (size_t i = 0; i < plan.size(); ++i) {
     QuantizeStep step = step_of(plan[i]);

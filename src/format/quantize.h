@@ -31,6 +31,16 @@ struct QuantizeOptions {
   std::function<bool(const QuantizeStep&)> on_tensor = {};
 };
 
+// What the tensors of a file would take, without reading their numbers.
+struct QuantizeSizes {
+  int64_t n_tensors = 0;
+  uint64_t bytes_in = 0;
+  uint64_t bytes_out = 0;
+};
+// Fails: as quantize_model does before it writes.
+Result<QuantizeSizes> quantized_sizes(const ModelFile& in, std::string_view type_name,
+                                      bool requantize);
+
 // Writes `in` to out_path with weights of type `type_name` (quant_types() lists them; quant_mix.h
 // says what each tensor gets). The result is complete, with metadata, tokenizer and chat template,
 // and its bytes do not depend on n_threads. Fails: invalid (unknown type; a tensor is quantised

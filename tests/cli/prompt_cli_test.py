@@ -111,7 +111,7 @@ class WrongCalls(unittest.TestCase):
         self.assertEqual(self.said("run", "hi", "--seed", "-2").count("seed"), 1)
 
     def test_types_in_capitals(self):
-        self.assertIn("give --type and --out", self.said("quantize", "--type", "Q4_K_M"))
+        self.assertIn("quantize IN OUT TYPE", self.said("quantize", "--type", "Q4_K_M"))
         self.assertIn("'Q9_Z' is not one of", self.said("quantize", "--type", "Q9_Z", "--out", "x"))
         done = call("quantize", "--model", Program.model, "--type", "Q4_K_M", "--out", "/no/x")
         self.assertEqual(done.returncode, 1)
@@ -130,6 +130,33 @@ class WrongCalls(unittest.TestCase):
         done = call(*call_with, n_cores + 1)
         self.assertEqual(done.returncode, 0)
         self.assertIn(f"--threads {n_cores + 1} on {n_cores} cores", done.stderr)
+
+
+class Positions(unittest.TestCase):
+    """Calls as other programs have them."""
+
+    def test_quantize(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "out.gguf")
+            planned = call_json("quantize", Program.model, "--type", "Q4_0", "--requantize",
+                                "--dry-run", "--json")
+            self.assertEqual((planned["written"], os.listdir(folder)), (False, []))
+            done = call("quantize", Program.model, out, "Q4_0", "--requantize")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            size = os.path.getsize(out)
+            self.assertTrue(planned["bytes_out"] < size < planned["bytes_out"] + 1_000_000)
+            done = call("quantize", out, out, "q8_0", "--requantize", "--force")
+            self.assertEqual((done.returncode, os.path.getsize(out)), (1, size))
+            self.assertIn(out, done.stderr)
+
+    def test_tokenize(self):
+        done = call("tokenize", "--model", Program.model, "Hello")
+        self.assertEqual(done.stdout, call("tokenize", "--model", Program.model, "--text",
+                                           "Hello").stdout)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        odd = call("tokenize", "--model", Program.model, "\U0001F9FF").stdout
+        self.assertNotIn("\ufffd", odd)
+        self.assertTrue("<0x" in odd or "\U0001F9FF" in odd, odd)
 
 
 class Serving(unittest.TestCase):
