@@ -1,0 +1,24 @@
+// Where the user is, as the address has it after '#'.
+import { Cell } from "../core/cell.ts";
+
+export type View = { name: "chat"; id: string } | { name: "metrics" };
+
+function read(): View {
+  const hash = location.hash.slice(1);
+  if (hash === "/metrics") return { name: "metrics" };
+  const found = /^\/c\/([A-Za-z0-9-]{1,64})$/.exec(hash);
+  return { name: "chat", id: found?.[1] ?? "" };
+}
+
+export const view = new Cell<View>(read());
+
+window.addEventListener("hashchange", () => view.set(read()));
+
+// `now`: also where the address is this one already.
+export function go(path: string, now = false): void {
+  if (location.hash === `#${path}`) {
+    if (now) view.set(read());
+  } else {
+    location.hash = path;
+  }
+}

@@ -1,0 +1,100 @@
+// The messages of the open conversation.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCell } from "../core/cell.ts";
+import * as talk from "../core/talk.ts";
+import { kRoot, shownPath, siblings } from "../core/tree.ts";
+import { IconButton } from "./icons.tsx";
+import { MessageView } from "./message.tsx";
+
+// Nearer to the end than this the page follows what is written.
+const kNearEnd = 80;
+
+function System() {
+  const open = useCell(talk.open);
+  return (
+    <details class="system" open={false}>
+      <summary>
+        System prompt <span class="faint">{open.system.trim() ? open.system.trim().slice(0, 80) : "none"}</span>
+      </summary>
+      <textarea
+        aria-label="System prompt"
+        rows={4}
+        value={open.system}
+        placeholder="How the model should answer"
+        onInput={(e) => talk.setSystem(e.currentTarget.value)}
+      />
+    </details>
+  );
+}
+
+function Empty() {
+  const model = useCell(talk.models)[0]?.id;
+  return (
+    <div class="empty">
+      <h2>What do you want to know?</h2>
+      <p>{model ? "Everything stays between this browser and your server." : "Waiting for the server."}</p>
+    </div>
+  );
+}
+
+export function Thread() {
+  const open = useCell(talk.open);
+  const path = useMemo(() => shownPath(open), [open]);
+  const byParent = useMemo(() => siblings(open), [open]);
+  const scroller = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  const [isAway, setAway] = useState(false);
+  const toEnd = () => {
+    const box = scroller.current;
+    if (box) box.scrollTop = box.scrollHeight;
+  };
+  useLayoutEffect(() => {
+    follows.current = true;
+    toEnd();
+  }, [open.id]);
+  useLayoutEffect(() => {
+    if (follows.current) toEnd();
+  }, [path]);
+  useEffect(() => {
+    const inner = scroller.current!.firstElementChild!;
+    const observer = new ResizeObserver(() => follows.current && toEnd());
+    observer.observe(inner);
+    return () => observer.disconnect();
+  }, []);
+  const onScroll = () => {
+    const box = scroller.current;
+    if (!box) return;
+    const isNear = box.scrollHeight - box.scrollTop - box.clientHeight < kNearEnd;
+    follows.current = isNear;
+    setAway(!isNear);
+  };
+  return (
+    <div class="thread-frame">
+      <div class="thread" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label="Messages">
+        <div class="column">
+          <System />
+          {path.length === 0 && <Empty />}
+          {path.map((message, i) => (
+            <MessageView
+              key={message.id}
+              message={message}
+              all={byParent.get(message.parent ?? kRoot) ?? [message.id]}
+              isLast={i === path.length - 1}
+            />
+          ))}
+        </div>
+      </div>
+      {isAway && (
+        <IconButton
+          name="down"
+          label="To the end"
+          class="to-end"
+          onClick={() => {
+            follows.current = true;
+            toEnd();
+          }}
+        />
+      )}
+    </div>
+  );
+}
