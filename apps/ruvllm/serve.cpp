@@ -37,6 +37,7 @@ struct ServeCall {
   std::string alias;
   bool lenient = false;
   bool no_key = false;
+  bool no_page = false;
   GenerateParams sampling;
   std::string log = "text";
   std::string log_file;
@@ -299,6 +300,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   TRY(keep_on_disk(line, call.cache, call.engine.kv));
   const std::unique_ptr<KeptFiles> kept = TRY(KeptFiles::open(line, call.cache, parts));
   parts.lenient = call.lenient;
+  parts.has_page = !call.no_page;
   parts.notes_contents = call.log_prompts;
   const ServedModelCall served{line, call.load, call.engine, call.sampling};
   TRY(add_models(line, call, served, parts, models));
@@ -423,6 +425,7 @@ int serve_command(int argc, char** argv) {
       "for a request");
   add_api_key_flags(line, call.api_key);
   line.flag("--no-key", call.no_key, "Other machines may use the server without a key");
+  line.flag("--no-page", call.no_page, "Browsers that open the server's address get no page");
   line.texts(
       "--allow-host", call.server.allowed_hosts,
       "A name by which the server may be called, as a proxy or a web page does; repeat it for "

@@ -18,7 +18,9 @@ std::string Http1Frames::begin(const ResponseHead& head) {
   std::string bytes =
       fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n{}: {}\r\n", head.status,
                   http_reason(head.status), head.content_type, kAsDeclaredName, kAsDeclaredValue);
-  if (head.length) {
+  if (head.status == 304) {
+    // Its body would be the page that the client has; no length is that of nothing.
+  } else if (head.length) {
     bytes += fmt::format("Content-Length: {}\r\n", *head.length);
   } else if (chunked_) {
     bytes += "Transfer-Encoding: chunked\r\n";

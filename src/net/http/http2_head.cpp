@@ -89,7 +89,8 @@ std::string Http2Frames::begin(const ResponseHead& head) {
   fields.emplace_back(":status", fmt::format("{}", head.status));
   fields.emplace_back("content-type", head.content_type);
   fields.emplace_back(lower(kAsDeclaredName), kAsDeclaredValue);
-  if (head.length) fields.emplace_back("content-length", fmt::format("{}", *head.length));
+  if (head.length && head.status != 304)
+    fields.emplace_back("content-length", fmt::format("{}", *head.length));
   for (const auto& [name, value] : lines()) fields.emplace_back(lower(name), value);
   for (const auto& [name, value] : head.lines) fields.emplace_back(lower(name), value);
   return {};

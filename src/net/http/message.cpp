@@ -12,6 +12,7 @@ struct ReasonRow {
 };
 constexpr std::array kReasons{
     ReasonRow{200, "OK"},
+    ReasonRow{304, "Not Modified"},
     ReasonRow{400, "Bad Request"},
     ReasonRow{401, "Unauthorized"},
     ReasonRow{403, "Forbidden"},

@@ -17,19 +17,22 @@ inline constexpr std::string_view kAsDeclaredName = "X-Content-Type-Options";
 inline constexpr std::string_view kAsDeclaredValue = "nosniff";
 
 struct HttpRequest {
-  std::string method;          // "GET"
-  std::string path;            // percent-decoded, without the query
-  std::string query;           // what follows '?', as sent
-  std::string path_tail;       // the part that matched `{…}` in the route's path
-  std::string content_type;    // lower case, without parameters
-  std::string key;             // of the header Authorization (Bearer) or X-Api-Key
-  std::string key_name;        // of the key, once it is known; empty: it has none
-  bool has_own_key = false;    // the key is one of the server's; false: the server has none
-  std::string id;              // of the header X-Request-Id; empty: none that can be used
-  std::string trace;           // the trace id of the header traceparent; empty: none
-  std::string host;            // the header's value
-  bool has_host = false;       // HTTP/1.0 needs none
-  std::string origin;          // the header's value
+  std::string method;        // "GET"
+  std::string path;          // percent-decoded, without the query
+  std::string query;         // what follows '?', as sent
+  std::string path_tail;     // the part that matched `{…}` in the route's path
+  std::string content_type;  // lower case, without parameters
+  std::string key;           // of the header Authorization (Bearer) or X-Api-Key
+  std::string key_name;      // of the key, once it is known; empty: it has none
+  bool has_own_key = false;  // the key is one of the server's; false: the server has none
+  std::string id;            // of the header X-Request-Id; empty: none that can be used
+  std::string trace;         // the trace id of the header traceparent; empty: none
+  std::string host;          // the header's value
+  bool has_host = false;     // HTTP/1.0 needs none
+  std::string origin;        // the header's value
+  bool wants_page = false;   // it asks for text/html by name, as browsers do where a page is opened
+  bool takes_gzip = false;   // its answer may be compressed so
+  std::string known_tag;     // If-None-Match: what the client has already
   bool from_web_page = false;  // it has an Origin header, as browsers send it
   // What a browser asks before it sends another page's request.
   std::string preflight_method;

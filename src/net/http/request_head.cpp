@@ -31,6 +31,19 @@ std::string_view key_of(const RequestHead& head) {
   return view_of(head["X-Api-Key"]);
 }
 
+// Whether a list such as "gzip, br;q=0" has the word, and not at weight 0.
+bool is_listed(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    std::string_view item = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(item.size() + 1, list.size()));
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    if (lower_media_type(item) != word) continue;
+    const size_t weight = item.find("q=");
+    return weight == item.npos || item.find_first_of("123456789", weight) != item.npos;
+  }
+  return false;
+}
+
 // It is written to headers and logs: visible characters only.
 std::string_view request_id(std::string_view sent) {
   constexpr size_t kMaxIdBytes = 128;
@@ -102,6 +115,9 @@ HttpRequest to_request(const RequestHead& head) {
   request.host = view_of(head[http::field::host]);
   request.from_web_page = head.count(http::field::origin) > 0;
   request.origin = view_of(head[http::field::origin]);
+  request.wants_page = is_listed(view_of(head[http::field::accept]), "text/html");
+  request.takes_gzip = is_listed(view_of(head[http::field::accept_encoding]), "gzip");
+  request.known_tag = view_of(head[http::field::if_none_match]);
   request.preflight_method = view_of(head["Access-Control-Request-Method"]);
   request.preflight_headers = view_of(head["Access-Control-Request-Headers"]);
   request.key = key_of(head);

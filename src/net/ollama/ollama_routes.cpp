@@ -1,4 +1,4 @@
-// The routes under /api, and "/", where clients look whether a server is there.
+// The routes under /api.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -267,15 +267,10 @@ std::vector<Route> ollama_routes(ServedModels& models) {
       simple_route("GET", "/api/tags",
                    [&models](const HttpRequest&) { return list_models(models); }),
       simple_route("GET", "/api/ps", [&models](const HttpRequest&) { return list_loaded(models); }),
-      simple_route("GET", "/api/version",
-                   [](const HttpRequest&) {
-                     return HttpResponse{.body = Json{{"version", RUV_VERSION}}.dump()};
-                   }),
-      simple_route("GET", "/", [](const HttpRequest&) {
-        return HttpResponse{.content_type = "text/plain", .body = "RuvLLM is running\n"};
+      simple_route("GET", "/api/version", [](const HttpRequest&) {
+        return HttpResponse{.body = Json{{"version", RUV_VERSION}}.dump()};
       })};
   for (Route& route : routes) route.thread = RouteThread::network;
-  routes.back().types = {"text/plain"};
   const auto add = [&](const char* path, const BodyTable& table, ApiAction action) {
     const auto kept = [&models, action = std::move(action)](const ApiCall& call,
                                                             const std::shared_ptr<Reply>& reply) {

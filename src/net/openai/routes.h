@@ -31,6 +31,8 @@ Route metrics_route(ServedModels& models);
 Status served_condition(const ServedModels& models);
 // /props and /version.
 std::vector<Route> props_routes(ServedModels& models);
+// "/", and what the page there consists of.
+std::vector<Route> page_routes(ServedModels& models);
 // What these routes take, as OpenAPI 3.1 says it.
 Route openapi_route(const std::vector<Route>& routes);
 

@@ -36,6 +36,8 @@ struct ServerParts {
   SessionKeeper* sessions = nullptr;  // null: none are kept
   // Fields that are unknown or not supported are dropped and named, instead of refused.
   bool lenient = false;
+  // Browsers get the page at "/".
+  bool has_page = true;
   // What is asked and written is noted, for a log that shows it.
   bool notes_contents = false;
   // A thread for what is computed when the engine is done: neither its thread nor the network's may

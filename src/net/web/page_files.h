@@ -1,0 +1,20 @@
+// The files of the page at "/", which CMake embeds as web/dist has them: built by Vite, compressed
+// with gzip, each the same bytes for the same sources.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace ruv {
+
+struct PageFile {
+  std::string_view path;  // of its route
+  std::string_view content_type;
+  std::span<const unsigned char> gzipped;
+};
+
+// The page itself first.
+const std::array<PageFile, 3>& page_files();
+
+}  // namespace ruv
