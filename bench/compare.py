@@ -3,7 +3,7 @@
 changes every round, and medians are compared, so that a machine that slows down or warms up treats
 them alike. The peers: llama-cpp-python always, ik_llama.cpp's llama-bench where --ik names it.
 
-    build/venv/bin/python bench/compare.py --suite --ik llama-bench --into README.md
+    build/venv/bin/python bench/compare.py --suite --ik llama-bench --into docs/speed.md
     build/venv/bin/python bench/compare.py --suite families --ik llama-bench --into docs/performance.md
     build/venv/bin/python bench/compare.py some.gguf other.gguf --rounds 7 --threads 1 2
     build/venv/bin/python bench/compare.py llama-3.2-1b:q4_0 --depth 4096 --prompt 0 --decode 32
@@ -33,7 +33,7 @@ from tables import KINDS, changes, put_into, table
 
 ROOT = HERE.parent
 SHORT, THREE = Work(2, 512, 64, 0), ("q8_0", "q4_k_m", "q4_0")
-# shape, types, work, rounds. Of dense models, which README shows: about nineteen minutes on two cores.
+# shape, types, work, rounds. Of dense models, which docs/speed.md shows: about nineteen minutes on two cores.
 DENSE = (
     ("llama-3.2-1b", ("f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q4_0", "iq4_xs"), SHORT, 3),
     ("qwen2.5-0.5b", ("f16", "q8_0", "q4_k_m", "q4_0"), SHORT, 3),

@@ -8,7 +8,7 @@ take turns; medians are compared.
 
 Prints a Markdown table (MB/s of ours, in brackets how many times the peer's), appends one JSON line
 per vocabulary and kind to bench/results/tokenizers-<machine>.jsonl, and with --readme puts the table
-between the marks tokenizers:begin and tokenizers:end of README.md.
+between the marks tokenizers:begin and tokenizers:end of docs/speed.md.
 """
 import argparse
 import json
@@ -152,10 +152,10 @@ def circumstances():
 
 
 def put_into_readme(text):
-    path = ROOT / "README.md"
+    path = ROOT / "docs/speed.md"
     readme = path.read_text()
     if BEGIN not in readme:
-        sys.exit(f"README.md has no {BEGIN} … {END}")
+        sys.exit(f"docs/speed.md has no {BEGIN} … {END}")
     before, rest = readme.split(BEGIN, 1)
     path.write_text(before + BEGIN + "\n" + text + END + rest.split(END, 1)[1])
 
