@@ -25,10 +25,6 @@ struct EngineCall {
   std::shared_ptr<const Model> draft_model = {};  // null: none
 };
 
-// EngineOptions::max_batch_tokens: an encoder computes a text in one step, whatever its length.
-// `n_ctx`: 0 for what the model was trained for.
-int64_t step_tokens_for(const Model& model, int64_t n_ctx);
-
 // `path` is where the model was loaded from: its verdict on int4 and int2 is beside it. Fails: as
 // keep_on_disk and Engine::create.
 Result<std::unique_ptr<Engine>> open_engine(const CommandLine& line, const std::string& path,

@@ -4,34 +4,15 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "engine/step_tokens.h"
 #include "model/examine.h"
+#include "net/models/model_names.h"
 #include "open_engine.h"
 
 namespace ruv {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The last part of a path, also of a folder that is given with a slash at its end.
-fs::path last_part(const std::string& path) {
-  fs::path file(path);
-  if (!file.has_filename()) file = file.parent_path();
-  return file.filename();
-}
-
-// The names that requests may use; answers carry the first: the given one, else the file's name
-// without .gguf, else the name inside the file, else the file's name.
-std::vector<std::string> names_of(const NamedModel& model, const ModelInfo& info) {
-  fs::path file = last_part(model.path);
-  const std::string whole = file.string();
-  if (file.extension() == ".gguf") file.replace_extension();
-  std::vector<std::string> names;
-  for (const std::string& name : {model.name, file.string(), info.name, whole}) {
-    if (name.empty() || std::ranges::find(names, name) != names.end()) continue;
-    names.push_back(name);
-  }
-  return names;
-}
 
 // A name as part of a path.
 std::string folder_name(std::string name) {
@@ -67,7 +48,7 @@ class EngineModel final : public LoadedModel {
     EngineOptions options = engine_for(call, *model, named.path, folder);
     options.draft_model = TRY(open_draft_model(options.n_threads, call.load));
     made->engine_ = TRY(Engine::create(model, options));
-    if (names.empty()) names = names_of(named, made->text_->info());
+    if (names.empty()) names = model_names(named.name, named.path, made->text_->info());
     made->service_ = make_service(parts, *made->engine_, *made->text_, std::move(names));
     made->service_.max_sequences = options.max_sequences;
     made->service_.usual = call.line.params_for(made->text_->info(), call.sampling);
@@ -126,7 +107,7 @@ Result<ModelSource> model_source(const ServedModelCall& call, const ServerParts&
   if (!examined.faults.empty()) return tl::unexpected(examined.faults.first());
   ModelSource source;
   source.info = model_info(*examined.model);
-  source.names = names_of(model, source.info);
+  source.names = model_names(model.name, model.path, source.info);
   const std::string folder = is_first ? "" : folder_name(source.names.front());
   const EngineOptions engine = engine_for(call, *examined.model, model.path, folder);
   source.n_bytes = source.info.weight_bytes + TRY(Engine::kv_bytes(*examined.model, engine));
