@@ -1,0 +1,27 @@
+// What ruvllm_model_load and ruvllm_server_start take as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "capi/call_error.h"
+#include "net/http/server.h"
+#include "ruv/engine.h"
+
+namespace ruv {
+
+// How a model is loaded and computed.
+struct LocalModelOptions {
+  // Without a draft model, which is loaded first.
+  EngineOptions engine = {};
+  // Without the callbacks for progress and notes.
+  LoadOptions load = {};
+  std::string name = {};         // empty: the file's
+  std::string draft_model = {};  // empty: none
+};
+
+// Null means "{}". Fail: naming the option that is unknown or wrong.
+CallResult<LocalModelOptions> read_load_options(const char* json);
+CallResult<ServerOptions> read_server_options(const char* json);
+
+}  // namespace ruv
