@@ -1,214 +1,119 @@
-// ruvllm chat: a conversation. Each turn renders all messages anew; when they no longer fit the
-// context the program says so with both numbers and drops nothing by itself. With --session they
-// are on disk before the next line is read. With --tools and --mcp a turn may call tools
-// (tool_talk.h).
+// ruvllm chat: a conversation at the terminal, or one question in each line of a pipe. What a line
+// begins with decides: "/" is a command, three quotes a text of several lines.
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <optional>
 
-#include "answer.h"
-#include "base/clock.h"
-#include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
 #include "line_editor.h"
-#include "open_engine.h"
-#include "open_model.h"
-#include "ruv/prompts.h"
+#include "talk.h"
 #include "terminal.h"
-#include "tool_talk.h"
 
 namespace ruv {
 namespace {
 
 constexpr const char* kChatHelp =
-    "/reset         start over\n"
-    "/system TEXT   set the system message and start over\n"
-    "/help          this list\n"
-    "/quit          leave; Ctrl-D does the same\n"
+    "/clear            start over; /reset does the same\n"
+    "/system TEXT      set the system message and start over\n"
+    "/set NAME VALUE   set an option of sampling, as temperature 0.5; /set alone lists them\n"
+    "/model FILE       continue with another model\n"
+    "/drop             forget the oldest question and its answer\n"
+    "/save FILE        write the messages to a new file, as JSON\n"
+    "/load FILE        continue with the messages of such a file\n"
+    "/help             this list; /? does the same\n"
+    "/bye              leave; /quit and Ctrl-D do the same\n"
+    "\"\"\"               begins and ends a text of several lines; pasted lines are one text, and\n"
+    "                  Alt-Enter begins a new line\n"
     "Ctrl-C stops an answer. A line that begins with // is sent with one /.\n";
 
-struct ChatCall {
-  std::string model;
-  LoadCall load;
-  std::string system;
-  std::string session;
-  EngineCall engine;
-  GenerateParams params;
-  ToolUse tools;
-};
-
-// A conversation's place on disk.
-class SavedConversation {
- public:
-  // Fails: as SessionStore, invalid (it has a system message, and another is given).
-  static Result<SavedConversation> open(const CommandLine& line, const ChatCall& call) {
-    std::unique_ptr<SessionStore> store = TRY(open_sessions(line, call.engine.cache));
-    SessionStore::Hold hold = TRY(store->hold("", call.session));
-    SavedConversation saved(std::move(store), std::move(hold));
-    const Result<Session> before = saved.store_->load("", call.session);
-    if (!before && before.error().code() != Code::not_found) return failure(Status(before.error()));
-    saved.session_.info.name = call.session;
-    saved.session_.info.created = unix_seconds();
-    if (before) saved.session_ = *before;
-    if (before) saved.messages_ = TRY(read_session_messages(*before));
-    if (saved.messages_.empty() || call.system.empty() || call.system == saved.system())
-      return saved;
-    return fail(Code::invalid,
-                "session '{}' was started without this --system: omit it, or type /system TEXT to "
-                "start over",
-                call.session);
+// "/set NAME VALUE"; also "/set parameter NAME VALUE" and "/set system TEXT".
+Status set_by_line(Talk& talk, std::string_view rest) {
+  constexpr std::string_view kParameter = "parameter ";
+  constexpr std::string_view kSystem = "system ";
+  if (rest.starts_with(kParameter)) rest.remove_prefix(kParameter.size());
+  if (rest.empty()) {
+    fmt::print(stderr, "{}", talk.settings());
+    return {};
   }
-
-  const std::vector<Message>& messages() const { return messages_; }
-  std::string system() const {
-    const bool has_one = !messages_.empty() && messages_[0].role == "system";
-    return has_one ? joined_text(messages_[0]) : std::string();
+  if (rest.starts_with(kSystem)) {
+    talk.begin_anew(std::string(rest.substr(kSystem.size())));
+    return {};
   }
-  Status save(const std::vector<Message>& messages, const std::string& model,
-              const Timings& timings) {
-    set_session_messages(session_, messages);
-    session_.info.model = model;
-    session_.info.updated = unix_seconds();
-    session_.info.n_tokens = timings.n_prompt_tokens + timings.n_generated_tokens;
-    return store_->save(hold_, session_);
+  const size_t space = rest.find(' ');
+  if (space == rest.npos) return fail(Code::invalid, "/set needs a name and a value");
+  return talk.set(std::string(rest.substr(0, space)), std::string(rest.substr(space + 1)));
+}
+
+// A command that needs the rest of its line.
+Status follow_with_rest(Talk& talk, std::string_view name, const std::string& rest) {
+  if (rest.empty()) return fail(Code::invalid, "{} needs a name or a text after it", name);
+  if (name == "/system") {
+    talk.begin_anew(rest);
+    return {};
   }
-
- private:
-  SavedConversation(std::unique_ptr<SessionStore> store, SessionStore::Hold hold)
-      : store_(std::move(store)), hold_(std::move(hold)) {}
-  std::unique_ptr<SessionStore> store_;
-  SessionStore::Hold hold_;
-  Session session_;
-  std::vector<Message> messages_;
-};
-
-class Talk {
- public:
-  // `saved` and `tools` may be null.
-  Talk(const CommandLine& line, Engine& engine, const ChatCall& call, SavedConversation* saved,
-       ToolTalk* tools)
-      : line_(line),
-        engine_(engine),
-        params_(call.params),
-        model_(call.model),
-        saved_(saved),
-        tools_(tools) {
-    begin_anew(call.system);
-    if (saved == nullptr || saved->messages().empty()) return;
-    system_ = saved->system();
-    conversation_.messages = saved->messages();
-    line.note(fmt::format("session '{}' continues after {} messages", call.session,
-                          conversation_.messages.size()));
+  if (name == "/model") {
+    TRY(talk.use_model(rest));
+    fmt::print(stderr, "{}\n", talk.banner());
+    return {};
   }
-
-  void begin_anew() { begin_anew(std::exchange(system_, "")); }
-  void begin_anew(std::string system) {
-    system_ = std::move(system);
-    conversation_.messages.clear();
-    if (!system_.empty()) say("system", system_);
+  if (name == "/save") {
+    TRY(talk.save_to(rest));
+    fmt::print(stderr, "{} messages written to {}\n", talk.n_messages(), rest);
+    return {};
   }
+  TRY(talk.load_from(rest));
+  fmt::print(stderr, "{} messages read from {}\n", talk.n_messages(), rest);
+  return {};
+}
 
-  // Answers on stdout. A turn that fails leaves the conversation as it was.
-  void take_turn(const std::string& text) {
-    say("user", text);
-    if (tools_ != nullptr) return take_tool_turn();
-    const Result<Answer> answer = reply();
-    if (!answer) {
-      conversation_.messages.pop_back();
-      line_.note(answer.error().message());
-      return;
-    }
-    say("assistant", answer->text);
-    if (!answer->text.ends_with('\n')) fmt::print("\n");
-    std::fflush(stdout);
-    remark(answer->finish, answer->timings);
-    save(answer->timings);
-  }
-  // Whether the last answer could be saved.
-  const Status& saved() const { return save_status_; }
-
- private:
-  // The same where the answer may call tools.
-  void take_tool_turn() {
-    const Result<ToolTurn> turn = tools_->take_turn(conversation_, params_);
-    if (!turn) {
-      conversation_.messages.pop_back();
-      line_.note(turn.error().message());
-      return;
-    }
-    say_full(turn->last.finish, turn->last.timings);
-    if (turn->end == ToolLoopEnd::cancelled) line_.note("stopped");
-    save(turn->last.timings);
-  }
-
-  void say(const char* role, const std::string& text) {
-    conversation_.messages.push_back(text_message(role, text));
-  }
-
-  void save(const Timings& timings) {
-    if (saved_ == nullptr) return;
-    save_status_ =
-        with_context("the session was not saved",
-                     saved_->save(conversation_.messages,
-                                  std::filesystem::path(model_).stem().string(), timings));
-    if (!save_status_.ok()) line_.note(save_status_.message());
-  }
-
-  Result<Answer> reply() {
-    const std::vector<Token> prompt = TRY(tokenize_chat(engine_.model(), conversation_));
-    if (static_cast<int64_t>(prompt.size()) + 1 > engine_.n_ctx())
-      return fail(Code::invalid,
-                  "the conversation takes {} tokens and the context holds {}: /reset starts over, "
-                  "a larger --ctx holds more",
-                  prompt.size(), engine_.n_ctx());
-    return ask(engine_, {.prompt = prompt, .params = params_}, [](std::string_view text) {
-      fmt::print("{}", text);
-      std::fflush(stdout);
-    });
-  }
-
-  void say_full(FinishReason finish, const Timings& timings) const {
-    const int64_t n_used = timings.n_prompt_tokens + timings.n_generated_tokens;
-    if (finish == FinishReason::length && n_used >= engine_.n_ctx())
-      line_.note(
-          fmt::format("the context is full: {} of {} tokens; the answer was cut, /reset "
-                      "starts over",
-                      n_used, engine_.n_ctx()));
-  }
-
-  void remark(FinishReason finish, const Timings& timings) const {
-    say_full(finish, timings);
-    if (!is_terminal(stderr)) return;
-    const TerminalStyle style = style_of(stderr);
-    fmt::print(stderr, "{}{}{}{}\n", style.dim, speed_line(timings),
-               finish == FinishReason::cancelled ? "; stopped" : "", style.reset);
-  }
-
-  const CommandLine& line_;
-  Engine& engine_;
-  GenerateParams params_;
-  std::string model_;
-  SavedConversation* saved_;
-  ToolTalk* tools_;
-  Status save_status_;
-  std::string system_;
-  Conversation conversation_;
-};
+Status drop(Talk& talk) {
+  if (!talk.drop_oldest()) return fail(Code::invalid, "there is nothing to forget");
+  fmt::print(stderr, "{} messages are left\n", talk.n_messages());
+  return {};
+}
 
 // Follows a line that begins with one "/". False: leave.
 bool follow_command(const CommandLine& line, Talk& talk, const std::string& text) {
-  constexpr std::string_view kSystem = "/system ";
-  if (text == "/quit" || text == "/exit") return false;
-  if (text == "/help")
+  const size_t space = std::min(text.find(' '), text.size());
+  const std::string name = text.substr(0, space);
+  std::string rest = text.substr(space);
+  rest.erase(0, rest.find_first_not_of(' '));
+  rest.erase(rest.find_last_not_of(' ') + 1);
+  Status status;
+  if (name == "/quit" || name == "/exit" || name == "/bye") return false;
+  if (name == "/help" || name == "/?") {
     fmt::print(stderr, "{}", kChatHelp);
-  else if (text == "/reset")
+  } else if (name == "/reset" || name == "/clear") {
     talk.begin_anew();
-  else if (text.starts_with(kSystem))
-    talk.begin_anew(text.substr(kSystem.size()));
-  else
+  } else if (name == "/drop") {
+    status = drop(talk);
+  } else if (name == "/set") {
+    status = set_by_line(talk, rest);
+  } else if (name == "/system" || name == "/model" || name == "/save" || name == "/load") {
+    status = follow_with_rest(talk, name, rest);
+  } else {
     line.note(fmt::format("'{}' is not a command; /help lists them", text));
+  }
+  if (!status.ok()) line.error(status.message());
   return true;
+}
+
+// The rest of a text that began with three quotes; nothing: it was broken off.
+std::optional<std::string> read_quoted(LineEditor& editor, const std::string& first) {
+  constexpr std::string_view kQuotes = "\"\"\"";
+  std::string text = first.substr(kQuotes.size());
+  bool ends = text.ends_with(kQuotes);
+  while (!ends) {
+    const TypedLine typed = editor.read("... ");
+    if (typed.kind != TypedLine::Kind::text) return std::nullopt;
+    if (!text.empty()) text += '\n';
+    text += typed.text;
+    ends = text.ends_with(kQuotes);
+  }
+  text.resize(text.size() - kQuotes.size());
+  text.erase(text.find_last_not_of('\n') + 1);
+  return text;
 }
 
 void converse(const CommandLine& line, Talk& talk) {
@@ -217,38 +122,35 @@ void converse(const CommandLine& line, Talk& talk) {
   std::optional<InterruptScope> ctrl_c;
   if (editor.interactive()) {
     ctrl_c.emplace();
-    fmt::print("/help lists the commands, Ctrl-D leaves\n");
+    if (!is_quiet()) fmt::print("{}\n/help lists the commands, Ctrl-D leaves\n", talk.banner());
   }
   while (true) {
     const TypedLine typed = editor.read("> ");
     if (typed.kind == TypedLine::Kind::end) return;
     if (typed.kind == TypedLine::Kind::interrupted || typed.text.empty()) continue;
-    if (typed.text.starts_with("//"))
+    if (typed.text.starts_with("\"\"\"")) {
+      const std::optional<std::string> text = read_quoted(editor, typed.text);
+      if (!text) {
+        line.note("the text was not sent, as no \"\"\" ended it");
+      } else if (!text->empty()) {
+        talk.take_turn(*text);
+      }
+    } else if (typed.text.starts_with("//")) {
       talk.take_turn(typed.text.substr(1));
-    else if (!typed.text.starts_with('/'))
+    } else if (!typed.text.starts_with('/')) {
       talk.take_turn(typed.text);
-    else if (!follow_command(line, talk, typed.text))
+    } else if (!follow_command(line, talk, typed.text)) {
       return;
+    }
   }
 }
 
 Status hold_chat(const CommandLine& line, ChatCall& call) {
   std::optional<SavedConversation> saved;
   if (!call.session.empty()) saved.emplace(TRY(SavedConversation::open(line, call)));
-  call.model = TRY(chosen_model(call.model));
-  const std::shared_ptr<const Model> model =
-      TRY(open_model(call.model, call.engine.n_threads, call.load));
-  call.params = line.params_for(model_info(*model), call.params);
-  call.engine.draft_model = TRY(open_draft_model(call.engine.n_threads, call.load));
-  if (const Status chats = can_chat(*model); !chats.ok())
-    return fail(Code::unsupported, "{}; `ruvllm run --raw` continues a text", chats.message());
-  const std::unique_ptr<Engine> engine = TRY(open_engine(line, call.model, model, call.engine));
-  std::unique_ptr<ToolTalk> tools;
-  if (call.tools.any())
-    tools = TRY(ToolTalk::open(line, call.tools, *engine, model, is_terminal(stderr)));
-  Talk talk(line, *engine, call, saved ? &*saved : nullptr, tools.get());
-  converse(line, talk);
-  return talk.saved();
+  const std::unique_ptr<Talk> talk = TRY(Talk::open(line, call, saved ? &*saved : nullptr));
+  converse(line, *talk);
+  return talk->saved();
 }
 
 }  // namespace
@@ -264,6 +166,8 @@ int chat_command(int argc, char** argv) {
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
   line.text("--system,-s", call.system, "System message");
+  line.flag("--plain", call.plain,
+            "Show answers as they are: Markdown is not rendered and long lines are not wrapped");
   line.threads(call.engine.n_threads);
   line.kv(call.engine.kv_type);
   line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,

@@ -493,6 +493,22 @@ int CommandLine::failed(const Status& status) const {
   return kJobFailed;
 }
 
+Status set_option_text(const OptionRow& row, GenerateParams& params, const std::string& text) {
+  if (row.kind == OptionRow::Kind::flag) {
+    const std::optional<bool> on = switch_of(text);
+    if (!on) return fail(Code::invalid, "{}: neither true nor false", row.name);
+    row.set(params, *on);
+    return {};
+  }
+  try {
+    if (row.kind == OptionRow::Kind::texts) row.set(params, std::vector<std::string>());
+    set_row(row, params, text);
+  } catch (const WrongValue& wrong) {
+    return fail(Code::invalid, "{}: {}", row.name, wrong.why);
+  }
+  return {};
+}
+
 std::optional<int64_t> parse_decimal(std::string_view text) { return parse_number<int64_t>(text); }
 
 Result<std::vector<Token>> parse_ids(std::string_view text) {

@@ -140,6 +140,8 @@ class DescribeScope {
   DescribeScope& operator=(const DescribeScope&) = delete;
 };
 
+// An option of the table from a text, as on the command line. Fails: invalid.
+Status set_option_text(const OptionRow& row, GenerateParams& params, const std::string& text);
 // A whole decimal number, or nothing.
 std::optional<int64_t> parse_decimal(std::string_view text);
 // Ids separated by commas. Fails: invalid, quoting the part that is not an id.

@@ -18,6 +18,7 @@ struct Subcommand {
   const char* group;  // in that list; empty: not shown
 };
 
+// In the order in which they are listed.
 std::span<const Subcommand> subcommands();
 // Null: there is none.
 const Subcommand* find_subcommand(std::string_view name);

@@ -66,6 +66,60 @@ int read_character(EditLine*, wchar_t* out) {
   return 1;
 }
 
+constexpr std::string_view kPasteEnd = "\x1b[201~";
+
+// What a terminal says is pasted, up to its mark at the end. Line breaks are those of the text;
+// other control characters would be keys, and are dropped.
+std::string read_paste() {
+  std::string text;
+  unsigned char byte = 0;
+  while (!text.ends_with(kPasteEnd)) {
+    if (read_byte(byte) <= 0) break;
+    text.push_back(static_cast<char>(byte));
+  }
+  if (text.ends_with(kPasteEnd)) text.resize(text.size() - kPasteEnd.size());
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    if (c == '\r') {
+      out.push_back('\n');
+      if (at + 1 < text.size() && text[at + 1] == '\n') ++at;
+    } else if (c == '\n' || c == '\t' || (c >= ' ' && c != 0x7F)) {
+      out.push_back(text[at]);
+    }
+  }
+  out.erase(out.find_last_not_of('\n') + 1);  // Enter sends it, as it sends a typed line
+  return out;
+}
+
+unsigned char insert_paste(EditLine* edit, int) {
+  const std::string text = read_paste();
+  if (!text.empty() && el_insertstr(edit, text.c_str()) != 0) return CC_ERROR;
+  return CC_REFRESH;
+}
+
+unsigned char insert_line_break(EditLine* edit, int) {
+  return el_insertstr(edit, "\n") == 0 ? CC_REFRESH : CC_ERROR;
+}
+
+// While it lives, the terminal marks what is pasted.
+class BracketedPaste {
+ public:
+  BracketedPaste() { put("\x1b[?2004h"); }
+  ~BracketedPaste() { put("\x1b[?2004l"); }
+  BracketedPaste(const BracketedPaste&) = delete;
+  BracketedPaste& operator=(const BracketedPaste&) = delete;
+
+ private:
+  void put(const char* codes) const {
+    if (!is_known_) return;
+    std::fputs(codes, stdout);
+    std::fflush(stdout);
+  }
+  const char* const term_ = std::getenv("TERM");
+  const bool is_known_ = term_ != nullptr && std::string_view(term_) != "dumb";
+};
+
 void use_utf8_locale() {
   std::setlocale(LC_CTYPE, "");
   if (std::string_view(nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");
@@ -91,6 +145,11 @@ struct LineEditor::Session {
     el_set(edit, EL_PROMPT, show_prompt);
     el_set(edit, EL_GETCFN, read_character);
     el_set(edit, EL_HIST, history, lines);
+    el_set(edit, EL_ADDFN, "ruvllm-paste", "Insert what is pasted", insert_paste);
+    el_set(edit, EL_ADDFN, "ruvllm-line", "Begin a new line", insert_line_break);
+    el_set(edit, EL_BIND, "\x1b[200~", "ruvllm-paste", nullptr);
+    el_set(edit, EL_BIND, "\x1b\r", "ruvllm-line", nullptr);
+    el_set(edit, EL_BIND, "\x1b\n", "ruvllm-line", nullptr);
     el_source(edit, nullptr);
   }
   ~Session() {
@@ -104,6 +163,7 @@ struct LineEditor::Session {
 
   TypedLine read(const char* prompt) {
     InterruptScope ctrl_c;
+    const BracketedPaste paste;
     forget_interrupt();
     el_set(edit, EL_CLIENTDATA, const_cast<char*>(prompt));
     el_resize(edit);

@@ -26,6 +26,7 @@ struct OptionHelp {
   std::string variable() const;
 };
 
+// A call as it is typed, and what it is good for.
 struct CommandExample {
   std::string call;
   std::string what;

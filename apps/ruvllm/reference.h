@@ -10,12 +10,14 @@
 
 namespace ruv {
 
+// Markdown: a section for each command, and how settings rank.
 std::string reference_page(std::span<const CommandHelp> commands);
 
 // roff with the macros of man(7). The first is the page of the program, which lists the others.
 std::string program_manual(std::span<const CommandHelp> commands);
 std::string command_manual(const CommandHelp& command);
 
+// Scripts that the shell reads at its start, or looks up by name.
 std::string bash_completion(std::span<const CommandHelp> commands);
 std::string zsh_completion(std::span<const CommandHelp> commands);
 std::string fish_completion(std::span<const CommandHelp> commands);

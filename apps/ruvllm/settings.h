@@ -26,6 +26,7 @@ class Settings {
   // none. Fails: as reading the file; invalid (not TOML, or a key that no option has).
   static Result<Settings> open(const std::string& path);
 
+  // What an option of a subcommand is set to; nothing: it is not.
   std::optional<Setting> find(std::string_view command, const OptionHelp& option) const;
   // The file; empty: none is read.
   const std::string& file() const { return file_; }
@@ -33,7 +34,7 @@ class Settings {
   static std::vector<std::string> stray_variables(const CommandHelp& own);
 
  private:
-  std::string file_;
+  std::string file_;  // as messages name it
   std::vector<ConfigEntry> entries_;
 };
 
