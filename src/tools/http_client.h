@@ -1,4 +1,5 @@
-// An HTTP client for MCP: one exchange at a time, with an answer that is handed on as it comes.
+// An HTTP client for MCP and for hubs of models: one exchange at a time, with an answer that is
+// handed on as it comes.
 //
 // libcurl does it. Redirects are not followed, proxies of the environment are not used, and
 // certificates are checked against the system's. Builds without libcurl refuse every exchange.
@@ -6,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,11 +20,15 @@
 namespace ruv {
 
 struct HttpExchange {
-  std::string method;                     // "GET", "POST", "DELETE"
+  std::string method;                     // "GET", "HEAD", "POST", "PUT", "DELETE"
   std::string url;                        // http:// or https://
   std::vector<std::string> headers = {};  // "Name: value"
   std::string body = {};
+  // Instead of `body`: sends body_bytes bytes, filling the span from the offset on.
+  std::function<Status(uint64_t offset, std::span<char>)> body_part = {};
+  uint64_t body_bytes = 0;
   int64_t timeout_ms = 30'000;  // of all of it; 0: none
+  int64_t stall_s = 0;          // ends with `deadline` after this time without a byte; 0: never
   const Cancellation* cancellation = nullptr;
 };
 

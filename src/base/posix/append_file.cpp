@@ -16,6 +16,7 @@ namespace ruv {
 namespace {
 
 constexpr int kMaxParts = 6;
+constexpr int kLockTries = 16;
 
 // Steps over the first n bytes of the parts that are left.
 void skip(std::span<iovec>& parts, size_t n) {
@@ -117,12 +118,19 @@ Status AppendFile::read(uint64_t offset, std::span<std::byte> first,
 }
 
 // flock: released by the system when the process ends.
+// Some holders remove the file as they release it: a lock on a file without a name excludes no one.
 Result<FileLock> FileLock::take(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return system_failure(path, "create");
-  FileLock lock(fd);
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
-  if (errno != EWOULDBLOCK) return system_failure(path, "lock");
+  for (int tries = 0; tries < kLockTries; ++tries) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return system_failure(path, "create");
+    FileLock lock(fd);
+    if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) return system_failure(path, "lock");
+      break;
+    }
+    struct stat info {};
+    if (::fstat(fd, &info) == 0 && info.st_nlink > 0) return lock;
+  }
   return fail(Code::unavailable, "{}: another process or engine uses this folder", path);
 }
 
