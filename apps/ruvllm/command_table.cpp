@@ -25,6 +25,7 @@ constexpr Subcommand kSubcommands[] = {
     {"mcp", mcp_command, "Offer the model to other programs as an MCP server", kUse},
     {"embed", embed_command, "Vectors of texts", kUse},
     {"rerank", rerank_command, "Sort texts by how well they answer a query", kUse},
+    {"pull", pull_command, "Fetch a model from a hub by its name", kModels},
     {"info", info_command, "What a model file holds, what it needs, whether it can run", kModels},
     {"quantize", quantize_command, "Write a model file in a smaller format", kModels},
     {"sessions", sessions_command, "List, show and delete kept conversations", kModels},

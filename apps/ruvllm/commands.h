@@ -11,6 +11,8 @@ int serve_command(int argc, char** argv);
 int mcp_command(int argc, char** argv);
 int embed_command(int argc, char** argv);
 int rerank_command(int argc, char** argv);
+// Getting models.
+int pull_command(int argc, char** argv);
 // What is kept, and what files hold.
 int sessions_command(int argc, char** argv);
 int info_command(int argc, char** argv);

@@ -1,0 +1,49 @@
+// ruvllm pull: fetches a model by its name into the cache that other programs share.
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "command_line.h"
+#include "commands.h"
+#include "remote_model.h"
+#include "terminal.h"
+
+namespace ruv {
+
+int pull_command(int argc, char** argv) {
+  std::string name;
+  RemoteCall call;
+  bool json = false;
+  CommandLine line("pull", "Fetches a model from a hub, or continues where that was interrupted.");
+  line.text("model", name, "owner/repo, with :FILE or :Q8_0 to choose, @REVISION for a commit");
+  line.integer("--connections", call.connections, 1, 16, "Ranges that are fetched at a time");
+  line.flag("--progress", call.progress_lines,
+            "Print lines of progress where there is no terminal");
+  line.flag("--json", json, "Print one JSON object");
+  line.example("ruvllm pull owner/repo:Q8_0", "One type of quantisation, with all its parts");
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (name.empty()) return line.wrong_call("name a model: owner/repo");
+  const Result<PulledModel> model = fetch_remote(name, call);
+  if (!model) {
+    const int code = line.failed(model.error());
+    return model.error().code() == Code::cancelled ? kInterrupted : code;
+  }
+  if (json) {
+    print_json_line({{"model", name},
+                     {"path", model->path},
+                     {"commit", model->commit},
+                     {"n_files", model->n_files},
+                     {"n_bytes", model->n_bytes},
+                     {"n_fetched", model->n_fetched}});
+    return kDone;
+  }
+  fmt::print(
+      "{}\n{} in {} file{}, {}\n", model->path,
+      readable_bytes(static_cast<int64_t>(model->n_bytes)), model->n_files,
+      model->n_files == 1 ? "" : "s",
+      model->n_fetched == 0
+          ? "all of it was here"
+          : fmt::format("{} fetched", readable_bytes(static_cast<int64_t>(model->n_fetched))));
+  return kDone;
+}
+
+}  // namespace ruv
