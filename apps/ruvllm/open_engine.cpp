@@ -2,6 +2,7 @@
 
 #include "engine/step_tokens.h"
 #include "open_model.h"
+#include "terminal.h"
 
 namespace ruv {
 
@@ -17,7 +18,14 @@ Result<std::unique_ptr<Engine>> open_engine(const CommandLine& line, const std::
   options.max_sequences = call.max_sequences;
   options.draft_model = call.draft_model;
   TRY(keep_on_disk(line, call.cache, options.kv));
-  return Engine::create(std::move(model), options);
+  std::unique_ptr<Engine> engine = TRY(Engine::create(std::move(model), options));
+  if (is_verbose()) {
+    const KvCacheStats stats = engine->kv_stats();
+    line.note(fmt::format("context {} tokens, keys and values in {}, which take {}",
+                          engine->n_ctx(), kv_type_name(stats.type),
+                          readable_bytes(stats.memory_bytes)));
+  }
+  return engine;
 }
 
 }  // namespace ruv

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "cache_folder.h"
 #include "default_model.h"
 #include "format/tokenizer_file.h"
@@ -78,10 +79,18 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
     notes.emplace_back(text);
     if (kind == NoteKind::stored) notes.back() += "; --packed-cache off keeps none";
   };
+  const SteadyClock clock;
+  const int64_t begin = clock.now_ns();
   auto model = load_model(path, options);
   packing.reset();
   checking.reset();
   for (const std::string& note : notes) fmt::print(stderr, "ruvllm: {}\n", note);
+  if (model && is_verbose()) {
+    const ModelInfo info = model_info(**model);
+    fmt::print(stderr, "ruvllm: {}: {} of weights for {}, loaded in {:.1f} s\n", path,
+               readable_bytes(info.weight_bytes), info.isa,
+               static_cast<double>(clock.now_ns() - begin) * 1e-9);
+  }
   return model;
 }
 

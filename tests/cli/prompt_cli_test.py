@@ -86,6 +86,15 @@ class Prompts(unittest.TestCase):
         self.assertTrue(done.stdout)
 
 
+    def test_verbose(self):
+        done = call("run", "--model", Program.model, "Hi", "-v", "--max-tokens", "2")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("of weights for", done.stderr)
+        self.assertIn("ruvllm run: context 1024 tokens, keys and values in int8", done.stderr)
+        done = call("run", "--model", Program.model, "Hi", "-v", "-q")
+        self.assertEqual(done.returncode, 2)
+
+
 class WrongCalls(unittest.TestCase):
     def said(self, *arguments):
         done = call(*arguments)
