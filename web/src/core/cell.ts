@@ -24,12 +24,12 @@ export class Cell<T> {
 
 export function useCell<T>(cell: Cell<T>): T {
   const [, rerender] = useState(0);
+  const shown = cell.value;
   useEffect(() => {
-    // It may have changed between the first rendering and now.
-    const seen = cell.value;
     const stop = cell.watch(() => rerender((n) => n + 1));
-    if (!Object.is(seen, cell.value)) rerender((n) => n + 1);
+    // It may have changed between the first rendering and now.
+    if (!Object.is(shown, cell.value)) rerender((n) => n + 1);
     return stop;
   }, [cell]);
-  return cell.value;
+  return shown;
 }

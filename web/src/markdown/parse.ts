@@ -4,7 +4,7 @@ import { Marked } from "marked";
 import type { Token, TokensList } from "marked";
 
 // Longer paragraphs are shown as plain text: emphasis is looked for in more than linear time.
-const kMostInline = 20_000;
+const kMostInline = 6_000;
 const kMostFormula = 4_000;
 
 export interface FormulaToken {

@@ -13,8 +13,10 @@ function useReadings(): { n: number; fault: string } {
   const [state, setState] = useState({ n: 0, fault: "" });
   useEffect(() => {
     const control = new AbortController();
+    let isReading = false;
     const read = async () => {
-      if (document.hidden) return;
+      if (document.hidden || isReading) return;
+      isReading = true;
       try {
         history.add(readMetrics(await metricsText(control.signal)), Date.now());
         setState((before) => ({ n: before.n + 1, fault: "" }));
@@ -22,6 +24,8 @@ function useReadings(): { n: number; fault: string } {
         if (control.signal.aborted) return;
         const fault = error instanceof ApiFailure ? error.message : String(error);
         setState((before) => ({ n: before.n, fault }));
+      } finally {
+        isReading = false;
       }
     };
     void read();
@@ -60,12 +64,12 @@ function Figures() {
         unit="%"
       />
       <Figure
-        label="Drafts that were right"
+        label="Drafts right"
         value={share(total(now, "ruvllm_accepted_draft_tokens_total"), total(now, "ruvllm_draft_tokens_total"))}
         unit="%"
       />
-      <Figure label="First token, median" value={history.percentileOfAll("first", 0.5)} unit="ms" />
-      <Figure label="Between tokens, median" value={history.percentileOfAll("between", 0.5)} unit="ms" />
+      <Figure label="First token" value={history.percentileOfAll("first", 0.5)} unit="ms, median" />
+      <Figure label="Between tokens" value={history.percentileOfAll("between", 0.5)} unit="ms, median" />
     </dl>
   );
 }

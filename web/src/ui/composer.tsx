@@ -52,12 +52,13 @@ export function Composer() {
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {
-    const box = area.current!;
+    const box = area.current;
+    if (!box) return;
     box.style.height = "auto";
     box.style.height = `${Math.min(box.scrollHeight, window.innerHeight * 0.4)}px`;
   }, [text]);
   useEffect(() => {
-    if (matchMedia("(hover: hover)").matches) area.current!.focus();
+    if (matchMedia("(hover: hover)").matches) area.current?.focus();
   }, [open.id]);
   const isEmpty = text.trim() === "" && files.length === 0;
   const send = () => {

@@ -43,10 +43,13 @@ export function Thread() {
   const byParent = useMemo(() => siblings(open), [open]);
   const scroller = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
+  const reached = useRef(0); // where the page itself has scrolled to
   const [isAway, setAway] = useState(false);
   const toEnd = () => {
     const box = scroller.current;
-    if (box) box.scrollTop = box.scrollHeight;
+    if (!box) return;
+    box.scrollTop = box.scrollHeight;
+    reached.current = box.scrollTop;
   };
   useLayoutEffect(() => {
     follows.current = true;
@@ -56,8 +59,12 @@ export function Thread() {
     if (follows.current) toEnd();
   }, [path]);
   useEffect(() => {
-    const inner = scroller.current!.firstElementChild!;
-    const observer = new ResizeObserver(() => follows.current && toEnd());
+    const box = scroller.current;
+    const inner = box?.firstElementChild;
+    if (!box || !inner) return;
+    // Sizes may change before the event of a scroll by the user is heard of.
+    const isMoved = () => box.scrollTop < reached.current - 4 && box.scrollHeight - box.scrollTop - box.clientHeight > kNearEnd;
+    const observer = new ResizeObserver(() => follows.current && !isMoved() && toEnd());
     observer.observe(inner);
     return () => observer.disconnect();
   }, []);

@@ -1,0 +1,23 @@
+import { existsSync } from "node:fs";
+import { defineConfig } from "@playwright/test";
+
+// The distribution's browser: none is downloaded.
+const kBrowsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+export const browser = process.env.RUVLLM_BROWSER ?? kBrowsers.find((path) => existsSync(path)) ?? "chromium";
+
+export default defineConfig({
+  testDir: "tests",
+  testMatch: process.env.RUVLLM_MEASURE ? "measure.ts" : "*.spec.ts",
+  outputDir: "../build/page-tests",
+  fullyParallel: true,
+  workers: 2,
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  reporter: process.env.CI ? "dot" : "line",
+  use: {
+    browserName: "chromium",
+    viewport: { width: 1280, height: 800 },
+    launchOptions: { executablePath: browser, args: ["--no-sandbox", "--disable-dev-shm-usage"] },
+    permissions: ["clipboard-read", "clipboard-write"],
+  },
+});

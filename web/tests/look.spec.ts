@@ -1,0 +1,253 @@
+// What is shown and how it is reached: text, lists, colours, keyboard, small screens, axe.
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { answers, ask, begin, expect, importText, madeConversation, openSettings, test } from "./page.ts";
+
+async function noFindings(page: Page): Promise<void> {
+  const found = await new AxeBuilder({ page }).analyze();
+  const serious = found.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+  expect(serious.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`)).toEqual([]);
+}
+
+const kText = `say # Heading
+
+Some **bold**, *emphasised* and \`code\` text with a [link](https://example.com/).
+
+1. one
+2. two
+   - nested
+
+- [x] done
+- [ ] to do
+
+> quoted
+
+| a | b |
+|:--|--:|
+| 1 | 2 |
+
+\`\`\`python
+def f(x):
+    return x + 1  # comment
+\`\`\`
+
+Inline $a^2 + b^2 = c^2$ costs $5 or $6, and \\(x\\):
+
+$$\\int_0^1 \\frac{x^2}{2} \\, dx$$
+
+Last &amp; least.`;
+
+test.beforeEach(async ({ page, scripted }) => {
+  await page.goto(scripted.url);
+});
+
+test("Markdown, code and formulas are shown as such", async ({ page }) => {
+  const answer = await ask(page, kText);
+  await expect(answer.locator("h3.level-1")).toHaveText("Heading");
+  await expect(answer.locator("strong")).toHaveText("bold");
+  await expect(answer.locator("ol > li")).toHaveCount(2);
+  await expect(answer.locator("li.task")).toHaveCount(2);
+  await expect(answer.locator("blockquote")).toContainText("quoted");
+  await expect(answer.locator("td.side-right")).toHaveText("2");
+  await expect(answer.locator(".hl-keyword").first()).toHaveText("def");
+  await expect(answer.locator("math")).toHaveCount(3);
+  await expect(answer.locator(".formula mfrac")).toHaveCount(1);
+  await expect(answer).toContainText("costs $5 or $6");
+  await expect(answer).toContainText("Last & least.");
+});
+
+test("code is copied", async ({ page }) => {
+  const answer = await ask(page, "say ```js\nlet a = 1 < 2;\n```");
+  await answer.getByRole("button", { name: "Copy code" }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("let a = 1 < 2;");
+});
+
+test("a formula that cannot be read is shown as written", async ({ page }) => {
+  const answer = await ask(page, "say $\\frac{1$ end");
+  await expect(answer.locator(".formula-source")).toHaveText("$\\frac{1$");
+});
+
+test("conversations are renamed, searched, exported and imported", async ({ page }) => {
+  await ask(page, "say about whales");
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await ask(page, "say about birds");
+  const list = page.getByLabel("Saved conversations").getByRole("listitem");
+  await expect(list).toHaveCount(2);
+  await page.getByRole("link", { name: "say about birds" }).hover();
+  await page.getByRole("button", { name: "Rename say about birds" }).click();
+  await page.getByRole("textbox", { name: "Name" }).fill("Feathers");
+  await page.getByRole("button", { name: "Rename", exact: true }).click();
+  await expect(page.getByRole("link", { name: "Feathers" })).toBeVisible();
+  await page.getByLabel("Search conversations").fill("WHALES about");
+  await expect(list).toHaveCount(1);
+  await page.getByLabel("Search conversations").fill("");
+  await expect(list).toHaveCount(2);
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export" }).click();
+  const chunks: Buffer[] = [];
+  for await (const chunk of await (await download).createReadStream()) chunks.push(chunk as Buffer);
+  await importText(page, Buffer.concat(chunks).toString());
+  await expect(page.getByRole("status").filter({ hasText: "2 conversations imported" })).toBeVisible();
+  await expect(list).toHaveCount(4);
+});
+
+test("back and forward move between conversations", async ({ page }) => {
+  await ask(page, "say one");
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await ask(page, "say two");
+  await page.getByRole("link", { name: "say one" }).click();
+  await expect(answers(page).first()).toContainText("one");
+  await page.goBack();
+  await expect(answers(page).first()).toContainText("two");
+});
+
+test("colours follow the system and the switch", async ({ page }) => {
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.emulateMedia({ colorScheme: "light" });
+  const light = await paper();
+  await page.emulateMedia({ colorScheme: "dark" });
+  const dark = await paper();
+  expect(dark).not.toBe(light);
+  await page.getByRole("button", { name: "Colours: system" }).click();
+  expect(await paper()).toBe(light);
+  await page.getByRole("button", { name: "Colours: light" }).click();
+  await page.emulateMedia({ colorScheme: "light" });
+  expect(await paper()).toBe(dark);
+});
+
+test("everything is done by the keyboard alone", async ({ page, scripted }) => {
+  await page.locator(".thread").focus();
+  await page.keyboard.press("/");
+  await page.keyboard.type("say hi");
+  await page.keyboard.press("Enter");
+  await expect(answers(page).first()).toContainText("hi");
+  await page.keyboard.press("Alt+r");
+  await expect(answers(page).first().locator(".branches")).toContainText("2 / 2");
+  await page.keyboard.press("Alt+s");
+  await expect(page.getByRole("complementary")).toBeVisible();
+  await page.keyboard.press("Alt+s");
+  await page.keyboard.press("Alt+k");
+  await expect(page.getByLabel("Search conversations")).toBeFocused();
+  await page.keyboard.press("Alt+m");
+  await expect(page.getByRole("region", { name: "Metrics" })).toBeVisible();
+  await page.keyboard.press("Alt+m");
+  await expect(answers(page).first()).toBeVisible();
+  await page.keyboard.press("Alt+n");
+  await expect(answers(page)).toHaveCount(0);
+  await begin(page, `slowly ${"word ".repeat(100)}`);
+  await page.keyboard.press("Escape");
+  await expect(answers(page).first()).toContainText("Stopped.");
+  expect(scripted.asked).toHaveLength(3);
+  // By Tab, from the message to the buttons of the answer.
+  await answers(page).first().getByRole("button", { name: "Edit" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByLabel("Edit message")).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(page.getByLabel("Edit message")).toHaveCount(0);
+});
+
+test("the list of keys is shown, and closes on Escape", async ({ page }) => {
+  await page.locator(".thread").focus();
+  await page.keyboard.press("?");
+  const dialog = page.getByRole("dialog", { name: "Keyboard" });
+  await expect(dialog).toContainText("new conversation");
+  await noFindings(page);
+  await page.keyboard.press("Escape");
+  await expect(dialog).toHaveCount(0);
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`axe finds nothing serious: ${scheme}`, async ({ page, scripted }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    await noFindings(page);
+    await ask(page, "think Four.");
+    await ask(page, kText);
+    await ask(page, "refuse");
+    await openSettings(page);
+    await page.getByRole("button", { name: "Penalties" }).click();
+    await noFindings(page);
+    await ask(page, "call weather");
+    await noFindings(page);
+    scripted.metrics = 'ruvllm_user_tokens_total{user="ann",kind="prompt"} 5\nruvllm_requests_total{route="/props",status="200"} 1\n';
+    await page.keyboard.press("Alt+m");
+    await expect(page.getByRole("cell", { name: "ann" })).toBeVisible();
+    await noFindings(page);
+  });
+}
+
+test("a long conversation opens at its end and is found by the browser", async ({ page }) => {
+  await importText(page, madeConversation(2000, (i) => `message ${i} **bold** with some more words`));
+  await page.getByRole("link", { name: "Long" }).click();
+  await expect(page.getByRole("article")).toHaveCount(2000);
+  await expect(page.getByRole("article").nth(1999)).toBeInViewport();
+  await expect(page.getByRole("article").nth(0)).toContainText("message 0");
+  await page.locator(".thread").evaluate((box) => (box.scrollTop = 0));
+  await expect(answers(page).first().locator("strong")).toHaveText("bold");
+  await expect(page.getByRole("button", { name: "To the end" })).toBeVisible();
+  await page.getByRole("button", { name: "To the end" }).click();
+  await expect(page.getByRole("article").nth(1999)).toBeInViewport();
+});
+
+test("who reads above is not taken to the end", async ({ page }) => {
+  await importText(page, madeConversation(60, (i) => `message ${i}\n\n${"text ".repeat(60)}`));
+  await page.getByRole("link", { name: "Long" }).click();
+  await begin(page, `slowly ${"word ".repeat(200)}`);
+  await page.locator(".thread").hover();
+  await page.mouse.wheel(0, -3000);
+  await expect(page.getByRole("button", { name: "To the end" })).toBeVisible();
+  const before = await page.locator(".thread").evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight);
+  await page.waitForTimeout(400);
+  const after = await page.locator(".thread").evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight);
+  expect(before).toBeGreaterThan(500);
+  expect(after).toBeGreaterThan(500);
+});
+
+test.describe("on a phone", () => {
+  test.use({ viewport: { width: 375, height: 700 }, hasTouch: true, isMobile: true });
+
+  test("nothing is wider than the screen", async ({ page }) => {
+    await ask(page, kText);
+    await ask(page, `say ${"verylongword".repeat(30)} \`${"x".repeat(200)}\``);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+    await openSettings(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+    await noFindings(page);
+  });
+
+  test("the list opens over the conversation and closes", async ({ page }) => {
+    await ask(page, "say hi");
+    await expect(page.getByRole("button", { name: "New conversation" })).not.toBeInViewport();
+    await page.getByRole("button", { name: "Conversations" }).tap();
+    await expect(page.getByRole("button", { name: "New conversation" })).toBeInViewport();
+    await noFindings(page);
+    await page.getByRole("button", { name: "New conversation" }).tap();
+    await expect(page.getByRole("button", { name: "New conversation" })).not.toBeInViewport();
+    await expect(answers(page)).toHaveCount(0);
+  });
+
+  test("controls are large enough for fingers", async ({ page }) => {
+    const answer = await ask(page, "say hi");
+    for (const button of await answer.getByRole("button").all()) {
+      expect((await button.boundingBox())!.width).toBeGreaterThanOrEqual(36);
+    }
+  });
+});
+
+test("metrics are drawn from the server", async ({ page, program }) => {
+  await page.goto(program.url);
+  await ask(page, "Hi");
+  await page.getByRole("link", { name: "Metrics" }).click();
+  const view = page.getByRole("region", { name: "Metrics" });
+  await expect(view.getByRole("img")).toHaveCount(6);
+  await expect(view.getByText("Generated", { exact: true })).toBeVisible();
+  await expect(view.locator("path.line").first()).toHaveAttribute("d", /^M/, { timeout: 20_000 });
+  await expect(view.getByRole("cell", { name: "/v1/chat/completions" })).toBeVisible();
+});
+
+test("metrics that cannot be read say why", async ({ page, scripted }) => {
+  await page.getByRole("link", { name: "Metrics" }).click();
+  scripted.isGone = true;
+  await expect(page.getByRole("alert").filter({ hasText: "cannot be reached" }).first()).toBeVisible();
+  scripted.isGone = false;
+  await expect(page.getByRole("alert").filter({ hasText: "cannot be reached" })).toHaveCount(0);
+});
