@@ -135,9 +135,9 @@ Status fetch_range_once(FetchWork& work, ByteRange& range, int64_t& asked_ms) {
   if (status.ok()) {
     work.url = final_url;
     status = noted;
-  } else if (url != work.call.url && !work.url.empty()) {
-    // A signed URL may have expired.
-    work.url.clear();
+  } else if (url != work.call.url || (!final_url.empty() && final_url != url)) {
+    // A signed URL may have expired. Another thread may have noticed before.
+    if (work.url == url) work.url.clear();
     const int code = answer.head().status;
     if (code == 401 || code == 403 || code == 404 || code == 410)
       return fail(Code::unavailable, "{}", status.message());

@@ -137,6 +137,7 @@ def test_an_interrupt_ends_an_answer():
     code = f"""
 import os, signal, threading
 model = ruvllm.load(MODEL, n_ctx=128)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may begin ignored
 threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
     model.generate("One,", **{ENDLESS!r})
