@@ -35,7 +35,7 @@ constexpr ForeignOption kForeign[] = {
     {"-f --file", "", "a prompt in a file comes through stdin: cat FILE | ruvllm run"},
     {"-cnv --conversation -i --interactive", "", "a conversation is held by `ruvllm chat`"},
     {"-hf --hf-repo -hff --hf-file -mu --model-url", "",
-     "models are fetched beforehand; --model names a file"},
+     "`ruvllm pull owner/repo` fetches a model and prints its path, for --model"},
     {"-ngl --gpu-layers --n-gpu-layers --num-gpu -ts --tensor-split -sm --split-mode -mg "
      "--main-gpu",
      "", "all layers run on the processor"},

@@ -10,10 +10,7 @@ namespace ruv {
 namespace {
 
 Result<PulledModel> fetch_from_hub(const HubReference& reference, const RemoteCall& call) {
-  if (hub_is_offline() || call.prefer_local) {
-    Result<PulledModel> found = find_pulled(HubCache(TRY(hub_cache_folder())), reference);
-    if (found || hub_is_offline()) return found;
-  }
+  if (hub_is_offline()) return find_pulled(HubCache(TRY(hub_cache_folder())), reference);
   TRY(HttpClient::check_available());
   const std::unique_ptr<HubAccess> hub = TRY(open_hub());
   const InterruptScope ctrl_c;
@@ -28,8 +25,6 @@ Result<PulledModel> fetch_from_hub(const HubReference& reference, const RemoteCa
 }
 
 }  // namespace
-
-bool is_remote_name(const std::string& name) { return name.starts_with("hf:"); }
 
 Result<PulledModel> fetch_remote(const std::string& name, const RemoteCall& call) {
   return fetch_from_hub(TRY(read_hub_reference(name)), call);

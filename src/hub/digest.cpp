@@ -86,13 +86,4 @@ Result<std::string> digest_of_file(const std::string& path, DigestKind kind) {
   return stream.finish();
 }
 
-std::string sha256_of(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> raw{};
-  unsigned n = 0;
-  CHECK(EVP_Digest(text.data(), text.size(), raw.data(), &n, EVP_sha256(), nullptr) == 1);
-  std::string hex;
-  for (unsigned i = 0; i < n; ++i) hex += fmt::format("{:02x}", raw[i]);
-  return hex;
-}
-
 }  // namespace ruv

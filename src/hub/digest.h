@@ -43,7 +43,5 @@ class DigestStream {
 
 // A whole file, read in pieces. Fails: as PatchFile::open, internal.
 Result<std::string> digest_of_file(const std::string& path, DigestKind kind);
-// SHA-256 of a text.
-std::string sha256_of(std::string_view text);
 
 }  // namespace ruv

@@ -44,7 +44,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   if (ruv::check_content_range(text, {10, 20}, 100).ok()) expect(text.find("/100") != text.npos);
   const auto reference = ruv::read_hub_reference(text);
   if (reference) expect(ruv::read_hub_reference(ruv::text_of(*reference)).has_value());
-  const auto registry = ruv::read_registry_reference(text);
-  if (registry) expect(ruv::read_registry_reference(ruv::text_of(*registry)).has_value());
   return 0;
 }

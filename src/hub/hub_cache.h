@@ -22,13 +22,6 @@ struct CachedFile {
   int64_t n_bytes = 0;
 };
 
-struct CachedSnapshot {
-  std::string repo;  // "owner/name"
-  std::string commit;
-  std::vector<std::string> refs;  // branches and tags that lead to it
-  std::vector<CachedFile> files;
-};
-
 class HubCache {
  public:
   explicit HubCache(std::string folder) : folder_(std::move(folder)) {}
@@ -47,18 +40,10 @@ class HubCache {
   // The snapshot's name for a content that is here. Fails: invalid, internal.
   Status link(std::string_view repo, std::string_view commit, const RepoFile& file) const;
 
-  // What is here, by repository and commit. Names that no repository has are left out.
-  std::vector<CachedSnapshot> snapshots() const;
-  std::vector<CachedSnapshot> snapshots_of(std::string_view repo) const;
-  std::vector<std::string> repos() const;
-  // Removes links of a snapshot, and contents that no other snapshot of the repository has;
-  // returns the bytes freed. No paths: all of the repository. Waits for no lock: unavailable when
-  // a download of the content runs. Fails: not_found, unavailable, invalid.
-  Result<int64_t> remove(std::string_view repo, std::string_view commit,
-                         const std::vector<std::string>& paths) const;
+  // What a commit has here; nothing: it is not here.
+  std::vector<CachedFile> files_of(std::string_view repo, std::string_view commit) const;
 
  private:
-  Result<int64_t> remove_repo(std::string_view repo) const;
   std::string folder_;
 };
 

@@ -44,12 +44,6 @@ bool has_bad_part(std::string_view path) {
   return false;
 }
 
-// Connections to it cross no network.
-bool is_this_machine(std::string_view host) {
-  const std::string_view name = host.substr(0, host.rfind(':'));
-  return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
-}
-
 }  // namespace
 
 Status check_repo(std::string_view repo) {
@@ -110,45 +104,6 @@ std::string text_of(const HubReference& reference) {
   const bool is_main = reference.revision == "main";
   return fmt::format("hf:{}{}{}{}{}", reference.repo, reference.want.empty() ? "" : ":",
                      reference.want, is_main ? "" : "@", is_main ? "" : reference.revision);
-}
-
-Result<RegistryReference> read_registry_reference(std::string_view text) {
-  if (text.starts_with("ollama:")) text.remove_prefix(7);
-  RegistryReference reference;
-  const size_t last_slash = text.rfind('/');
-  const size_t colon = text.rfind(':');
-  if (colon != text.npos && (last_slash == text.npos || colon > last_slash)) {
-    reference.tag = text.substr(colon + 1);
-    text = text.substr(0, colon);
-  }
-  // One part is a name, two have a namespace, three a host as well.
-  const auto n_slashes = std::ranges::count(text, '/');
-  if (n_slashes == 2) {
-    reference.host = text.substr(0, text.find('/'));
-    text.remove_prefix(reference.host.size() + 1);
-  }
-  if (n_slashes >= 1) {
-    reference.space = text.substr(0, text.find('/'));
-    text.remove_prefix(reference.space.size() + 1);
-  }
-  reference.name = text;
-  const bool is_host =
-      !reference.host.empty() && reference.host.size() <= 255 &&
-      reference.host.find_first_not_of(std::string(kNameLetters) + ":[]") == std::string::npos;
-  if (!is_host || n_slashes > 2 || !is_name(reference.space) || !is_name(reference.name) ||
-      !is_name(reference.tag)) {
-    return fail(Code::invalid, "'{:.200}' is not [host/][namespace/]name[:tag]", text);
-  }
-  reference.is_plain = is_this_machine(reference.host);
-  return reference;
-}
-
-std::string text_of(const RegistryReference& reference) {
-  const RegistryReference usual;
-  std::string text = "ollama:";
-  if (reference.host != usual.host) text += reference.host + "/";
-  if (reference.host != usual.host || reference.space != usual.space) text += reference.space + "/";
-  return text + reference.name + ":" + reference.tag;
 }
 
 }  // namespace ruv

@@ -1,5 +1,4 @@
-// How a user names a model that lies elsewhere: `owner/repo[:file or quant][@revision]` of a hub,
-// `ollama:[host/][namespace/]name[:tag]` of a registry.
+// How a user names a model of a hub: `owner/repo[:file or quant][@revision]`.
 #pragma once
 
 #include <string>
@@ -17,17 +16,6 @@ struct HubReference {
 // With or without "hf:" in front. Fails: invalid.
 Result<HubReference> read_hub_reference(std::string_view text);
 std::string text_of(const HubReference& reference);
-
-struct RegistryReference {
-  std::string host = "registry.ollama.ai";  // with its port
-  std::string space = "library";
-  std::string name;
-  std::string tag = "latest";
-  bool is_plain = false;  // http and not https: of this machine only
-};
-// With or without "ollama:" in front. Fails: invalid.
-Result<RegistryReference> read_registry_reference(std::string_view text);
-std::string text_of(const RegistryReference& reference);
 
 // "owner/name", letters, digits, '.', '_' and '-', at most 96 of each. Fails: invalid.
 Status check_repo(std::string_view repo);

@@ -26,21 +26,6 @@ TEST(HubReference, RefusesWhatIsNoRepositoryFileOrRevision) {
   EXPECT_FALSE(read_hub_reference("a/" + std::string(97, 'b')));
 }
 
-TEST(RegistryReference, FillsInWhatIsUsual) {
-  const auto plain = read_registry_reference("ollama:tiny");
-  ASSERT_TRUE(plain);
-  EXPECT_EQ(plain->host + " " + plain->space + " " + plain->name + " " + plain->tag,
-            "registry.ollama.ai library tiny latest");
-  const auto whole = read_registry_reference("127.0.0.1:5000/me/tiny:1b-q4");
-  ASSERT_TRUE(whole);
-  EXPECT_EQ(whole->host + " " + whole->space + " " + whole->name + " " + whole->tag,
-            "127.0.0.1:5000 me tiny 1b-q4");
-  EXPECT_TRUE(whole->is_plain);
-  EXPECT_EQ(text_of(*whole), "ollama:127.0.0.1:5000/me/tiny:1b-q4");
-  for (const char* text : {"ollama:", "a/b/c/d", "x:", "../x", "h?/a/b", "a b", "host/a/b:../c"})
-    EXPECT_FALSE(read_registry_reference(text)) << text;
-}
-
 TEST(FilePath, StaysBelowItsFolder) {
   for (const char* path : {"a", "a/b.c", "a b/ü", "...", ".git"})
     EXPECT_TRUE(check_file_path(path).ok()) << path;

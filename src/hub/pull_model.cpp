@@ -141,13 +141,10 @@ Result<PulledModel> find_pulled(const HubCache& cache, const HubReference& refer
   const std::string commit = cache.commit_of(reference);
   if (commit.empty()) return fail(Code::not_found, "{} is not here", text_of(reference));
   std::vector<RepoFile> files;
-  for (const CachedSnapshot& snapshot : cache.snapshots_of(reference.repo)) {
-    if (snapshot.commit != commit) continue;
-    for (const CachedFile& file : snapshot.files) {
-      RepoFile found{file.path, static_cast<uint64_t>(file.n_bytes), {}};
-      if (Result<FileDigest> digest = read_digest(file.blob)) found.digest = *digest;
-      files.push_back(std::move(found));
-    }
+  for (const CachedFile& file : cache.files_of(reference.repo, commit)) {
+    RepoFile found{file.path, static_cast<uint64_t>(file.n_bytes), {}};
+    if (Result<FileDigest> digest = read_digest(file.blob)) found.digest = *digest;
+    files.push_back(std::move(found));
   }
   const Result<ChosenFiles> chosen = choose_files(files, reference.want);
   if (!chosen)

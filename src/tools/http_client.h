@@ -7,7 +7,6 @@
 
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,13 +19,10 @@
 namespace ruv {
 
 struct HttpExchange {
-  std::string method;                     // "GET", "HEAD", "POST", "PUT", "DELETE"
+  std::string method;                     // "GET", "POST", "DELETE"
   std::string url;                        // http:// or https://
   std::vector<std::string> headers = {};  // "Name: value"
   std::string body = {};
-  // Instead of `body`: sends body_bytes bytes, filling the span from the offset on.
-  std::function<Status(uint64_t offset, std::span<char>)> body_part = {};
-  uint64_t body_bytes = 0;
   int64_t timeout_ms = 30'000;  // of all of it; 0: none
   int64_t stall_s = 0;          // ends with `deadline` after this time without a byte; 0: never
   const Cancellation* cancellation = nullptr;
