@@ -47,6 +47,10 @@ ScreenForm screen_form(bool plain) {
   return *style_of(stdout).bold == '\0' ? ScreenForm::wrapped : ScreenForm::markdown;
 }
 
+AnswerScreen::AnswerScreen(ScreenForm form)
+    : AnswerScreen(form, text_width(), style_of(stdout),
+                   [](std::string_view text) { fmt::print("{}", text); }) {}
+
 AnswerScreen::AnswerScreen(ScreenForm form, size_t width, TerminalStyle style, Put put)
     : form_(form), width_(std::max<size_t>(width, 20)), style_(style), put_(std::move(put)) {}
 

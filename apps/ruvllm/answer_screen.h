@@ -26,6 +26,8 @@ ScreenForm screen_form(bool plain);
 class AnswerScreen {
  public:
   using Put = std::function<void(std::string_view)>;
+  // At stdout, as wide as its window.
+  explicit AnswerScreen(ScreenForm form);
   // `width`: columns of the window. What is shown goes to `put`.
   AnswerScreen(ScreenForm form, size_t width, TerminalStyle style, Put put);
 

@@ -447,7 +447,7 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
     if (const std::string objection = take_extras(parser_->app.remaining()); !objection.empty())
       return wrong_call(objection);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", help_text(help_, help_width()));
+    fmt::print("{}", help_text(help_, text_width()));
     return kDone;
   } catch (const CLI::ParseError& error) {
     return wrong_call(error.what());

@@ -1,20 +1,13 @@
 #include "help_text.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 
 #include "base/utf8.h"
 
 namespace ruv {
 namespace {
-
-constexpr size_t kNarrowest = 40;
-constexpr size_t kWidest = 120;  // longer lines are hard to read
 
 size_t columns_of(std::string_view text) {
   size_t n = 0;
@@ -37,20 +30,6 @@ void add_option(std::string& out, const OptionHelp& row, size_t width) {
 }
 
 }  // namespace
-
-size_t help_width() {
-  size_t width = 80;
-  winsize window{};
-  if (const char* const columns = std::getenv("COLUMNS"); columns != nullptr) {
-    const std::string_view text(columns);
-    size_t given = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), given);
-    if (error == std::errc() && given > 0) width = given;
-  } else if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
-    width = window.ws_col;
-  }
-  return std::clamp(width, kNarrowest, kWidest);
-}
 
 std::string wrapped(std::string_view text, size_t width, size_t indent) {
   std::string out;

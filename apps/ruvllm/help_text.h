@@ -9,9 +9,6 @@
 
 namespace ruv {
 
-// Columns of the terminal that stdout is; the variable COLUMNS, else 80, where it is none.
-size_t help_width();
-
 // Words of a text in lines of at most `width` columns where they fit; all lines but the first are
 // indented. Ends without a line break.
 std::string wrapped(std::string_view text, size_t width, size_t indent);

@@ -20,11 +20,12 @@
 #include "kernels/kernels.h"
 #include "nearest_name.h"
 #include "ruv/version.h"
+#include "terminal.h"
 
 namespace ruv {
 namespace {
 
-void print_usage(FILE* stream) { fmt::print(stream, "{}", program_help(help_width())); }
+void print_usage(FILE* stream) { fmt::print(stream, "{}", program_help(text_width())); }
 
 int unknown_command(std::string_view name) {
   std::vector<std::string> names{"help", "version"};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "answer.h"
+#include "answer_screen.h"
 #include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
@@ -27,6 +28,7 @@ struct RunCall {
   bool raw = false;
   bool no_special = false;
   bool json = false;
+  bool plain = false;
   EngineCall engine;
   GenerateParams params;
   FormCall form;
@@ -107,16 +109,17 @@ std::string cut_note(const RunCall& call, const Answer& answer) {
   return cut + "; raise --max-tokens, or add --repair";
 }
 
-void print_piece(std::string_view text) {
-  fmt::print("{}", text);
-  std::fflush(stdout);
+// A text that is continued, or that has a form of its own, is shown as it is.
+ScreenForm answer_look(const RunCall& call, const Model& model) {
+  const bool is_chat = !call.raw && can_chat(model).ok() && !has_form(call.form);
+  return screen_form(call.plain || !is_chat);
 }
 
 // The answer after all calls of tools.
 Result<int> answer_with_tools(const CommandLine& line, const RunCall& call, Engine& engine,
                               std::shared_ptr<const Model> model) {
-  const std::unique_ptr<ToolTalk> talk =
-      TRY(ToolTalk::open(line, call.tools, engine, std::move(model), !is_quiet()));
+  const std::unique_ptr<ToolTalk> talk = TRY(ToolTalk::open(
+      line, call.tools, engine, std::move(model), {screen_form(call.plain), !is_quiet()}));
   Conversation asked = conversation(call);
   const ToolTurn turn = TRY(talk->take_turn(asked, call.params));
   if (turn.end == ToolLoopEnd::cancelled) return kInterrupted;
@@ -142,14 +145,20 @@ Result<int> answer_once(const CommandLine& line, RunCall& call) {
       line.note(fmt::format("{}: {}", note.pointer, note.reason));
     }
   }
-  const Answer answer = TRY(ask(*engine, std::move(request),
-                                call.json ? std::function<void(std::string_view)>() : print_piece));
+  AnswerScreen screen(answer_look(call, *model));
+  const auto show = [&](std::string_view text) {
+    if (call.json) return;
+    screen.add(text);
+    std::fflush(stdout);
+  };
+  const Answer answer = TRY(ask(*engine, std::move(request), show));
   const int code = answer.finish == FinishReason::cancelled ? kInterrupted : kDone;
   if (call.json) {
     print_json_line(answer_json(call, prompt, answer));
     return code;
   }
-  if (!answer.text.ends_with('\n')) fmt::print("\n");
+  screen.finish();
+  if (answer.text.empty()) fmt::print("\n");
   std::fflush(stdout);
   if (const std::string note = cut_note(call, answer); !note.empty()) line.note(note);
   if (is_quiet()) return code;
@@ -214,6 +223,8 @@ int run_command(int argc, char** argv) {
   line.flag("--no-special", call.no_special,
             "With --raw: control tokens written out in the prompt stay text");
   line.flag("--json", call.json, "Print one JSON object when the answer is complete");
+  line.flag("--plain", call.plain,
+            "Show answers as they are: Markdown is not rendered and long lines are not wrapped");
   line.threads(call.engine.n_threads);
   line.kv(call.engine.kv_type);
   line.integer("--ctx,-c", call.engine.n_ctx, 0, int64_t{1} << 24,

@@ -266,13 +266,16 @@ void print_start(const ServeCall& call, const OpenAiService& first, size_t n_mod
                  const std::string& url, const std::string& grpc_url) {
   const Engine& engine = *first.engine;
   const ModelInfo& info = first.text->info();
-  fmt::print(stderr,
-             "model {}, context {} tokens, {} answers at a time, keys and values {}\n"
-             "sampling {}: {}\n",
-             first.names.front(), engine.n_ctx(), call.engine.max_sequences, kv_text(engine, call),
-             info.sampling.empty() ? "as usual" : "as the model says", sampling_text(first.usual));
+  if (!is_quiet())
+    fmt::print(stderr,
+               "model {}, context {} tokens, {} answers at a time, keys and values {}\n"
+               "sampling {}: {}\n",
+               first.names.front(), engine.n_ctx(), call.engine.max_sequences,
+               kv_text(engine, call), info.sampling.empty() ? "as usual" : "as the model says",
+               sampling_text(first.usual));
   const size_t n_more = n_models - 1;
-  if (n_more > 0) fmt::print(stderr, "{} more models are loaded when they are asked for\n", n_more);
+  if (n_more > 0 && !is_quiet())
+    fmt::print(stderr, "{} more models are loaded when they are asked for\n", n_more);
   if (!grpc_url.empty()) fmt::print(stderr, "gRPC on {}\n", grpc_url);
   fmt::print(stderr, "listening on {}\n", url);
   std::fflush(stderr);
@@ -320,7 +323,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   models.close();
   kept->close();
   parts.beside.reset();
-  fmt::print(stderr, "stopped\n");
+  if (!is_quiet()) fmt::print(stderr, "stopped\n");
   return {};
 }
 

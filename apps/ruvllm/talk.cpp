@@ -62,7 +62,8 @@ Result<Talk::Voice> Talk::load(const CommandLine& line, const ChatCall& call,
   voice.engine = TRY(open_engine(line, voice.path, voice.model, engine));
   if (call.tools.any()) {
     const bool speeds = is_terminal(stderr) && !is_quiet();
-    voice.tools = TRY(ToolTalk::open(line, call.tools, *voice.engine, voice.model, speeds));
+    voice.tools = TRY(ToolTalk::open(line, call.tools, *voice.engine, voice.model,
+                                     {screen_form(call.plain), speeds}));
   }
   return voice;
 }
@@ -179,8 +180,7 @@ Result<std::vector<Token>> Talk::prompt() {
 
 Result<Answer> Talk::reply() {
   const std::vector<Token> ids = TRY(prompt());
-  AnswerScreen screen(screen_form(call_.plain), help_width(), style_of(stdout),
-                      [](std::string_view text) { fmt::print("{}", text); });
+  AnswerScreen screen(screen_form(call_.plain));
   Result<Answer> answer =
       ask(*voice_.engine, {.prompt = ids, .params = params_}, [&](std::string_view text) {
         screen.add(text);

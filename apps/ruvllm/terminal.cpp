@@ -2,9 +2,11 @@
 #include "terminal.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -16,6 +18,8 @@ volatile sig_atomic_t g_interrupted = 0;
 int g_scopes = 0;
 Talkative g_talk = Talkative::usual;
 
+constexpr size_t kNarrowest = 40;
+constexpr size_t kWidest = 120;  // longer lines are hard to read
 constexpr int kBarCells = 30;
 constexpr auto kFirstDraw = std::chrono::milliseconds(300);
 constexpr auto kLineEvery = std::chrono::milliseconds(2000);
@@ -37,6 +41,20 @@ std::string scaled(int64_t n, int digits) {
 }  // namespace
 
 bool is_terminal(FILE* stream) { return isatty(fileno(stream)) == 1; }
+
+size_t text_width() {
+  size_t width = 80;
+  winsize window{};
+  if (const char* const columns = std::getenv("COLUMNS"); columns != nullptr) {
+    const std::string_view text(columns);
+    size_t given = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), given);
+    if (error == std::errc() && given > 0) width = given;
+  } else if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
+    width = window.ws_col;
+  }
+  return std::clamp(width, kNarrowest, kWidest);
+}
 
 void set_talk(Talkative talk) { g_talk = talk; }
 bool is_quiet() { return g_talk == Talkative::quiet; }

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -12,6 +13,9 @@
 namespace ruv {
 
 bool is_terminal(FILE* stream);
+
+// Columns for texts on stdout, 40 to 120: the variable COLUMNS, else the window's, else 80.
+size_t text_width();
 
 // How much the program says on stderr besides warnings and errors.
 enum class Talkative {

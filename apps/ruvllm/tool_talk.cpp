@@ -47,13 +47,13 @@ class InterruptRelay {
 // What a turn shows. Each line about a call is one write, as results come from several threads.
 class TurnScreen {
  public:
-  TurnScreen(const CommandLine& line, bool speeds) : line_(line), speeds_(speeds) {}
+  TurnScreen(const CommandLine& line, TurnLook look)
+      : line_(line), speeds_(look.speeds), answer_(look.form) {}
 
   void show(const ToolDelta& delta) {
     if (delta.kind == ToolDelta::Kind::content) {
-      fmt::print("{}", delta.text);
+      answer_.add(delta.text);
       std::fflush(stdout);
-      if (!delta.text.empty()) inside_line_ = !delta.text.ends_with('\n');
     } else if (delta.kind == ToolDelta::Kind::reasoning) {
       fmt::print(stderr, "{}{}{}", style_.dim, delta.text, style_.reset);
       inside_reasoning_ = true;
@@ -61,10 +61,10 @@ class TurnScreen {
   }
   // Before something that has a line of its own.
   void end_lines() {
-    if (inside_line_) fmt::print("\n");
+    answer_.finish();
     std::fflush(stdout);
     if (inside_reasoning_) fmt::print(stderr, "\n");
-    inside_line_ = inside_reasoning_ = false;
+    inside_reasoning_ = false;
   }
   void show_call(const ToolRequest& call) {
     end_lines();
@@ -95,7 +95,7 @@ class TurnScreen {
   const CommandLine& line_;
   bool speeds_;
   TerminalStyle style_ = style_of(stderr);
-  bool inside_line_ = false;  // of stdout
+  AnswerScreen answer_;
   bool inside_reasoning_ = false;
 };
 
@@ -165,18 +165,18 @@ class TurnModel final : public LoopModel {
 }  // namespace
 
 ToolTalk::ToolTalk(const CommandLine& line, const ToolUse& use, Engine& engine,
-                   std::shared_ptr<const Model> model, bool speeds)
+                   std::shared_ptr<const Model> model, TurnLook look)
     : line_(line),
       use_(use),
       engine_(engine),
       asker_(engine, std::move(model)),
       consent_(line, use.yes),
-      speeds_(speeds) {}
+      look_(look) {}
 
 Result<std::unique_ptr<ToolTalk>> ToolTalk::open(const CommandLine& line, const ToolUse& use,
                                                  Engine& engine, std::shared_ptr<const Model> model,
-                                                 bool speeds) {
-  std::unique_ptr<ToolTalk> talk(new ToolTalk(line, use, engine, std::move(model), speeds));
+                                                 TurnLook look) {
+  std::unique_ptr<ToolTalk> talk(new ToolTalk(line, use, engine, std::move(model), look));
   TRY(talk->asker_.can_call());
   talk->box_ = TRY(ToolBox::open(line, use, engine));
   talk->box_->offered();  // what is wrong with them is said before the first turn
@@ -214,7 +214,7 @@ Result<ToolTurn> ToolTalk::take_turn(Conversation& conversation, const GenerateP
   const size_t n_before = conversation.messages.size();
   Cancellation cancellation;
   const InterruptRelay relay(cancellation);
-  TurnScreen screen(line_, speeds_);
+  TurnScreen screen(line_, look_);
   TurnModel model(engine_, asker_, conversation, terms, screen);
   const ToolLoop loop(box_->registry(), {.max_rounds = static_cast<int>(use_.max_rounds)});
   const ToolLoopWatch watch{

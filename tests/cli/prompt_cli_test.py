@@ -84,7 +84,12 @@ class Prompts(unittest.TestCase):
         done = call("run", "--model", Program.model, "Hi", "-q", "--max-tokens", "2")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertTrue(done.stdout)
-
+        server = subprocess.Popen([Program.binary, "serve", "-q", "--port", "0", "--model",
+                                   Program.model], stderr=subprocess.PIPE, env=environment(),
+                                  encoding="utf-8")
+        with server, server.stderr:
+            self.assertTrue(server.stderr.readline().startswith("listening on http://"))
+            server.terminate()
 
     def test_verbose(self):
         done = call("run", "--model", Program.model, "Hi", "-v", "--max-tokens", "2")

@@ -171,6 +171,23 @@ class Screen(ChatTest):
         words = [word for word in answer.split() if word.isalpha()]
         self.assertTrue(set(words) <= set(wrapped.split()), (words, wrapped))
 
+    def shown_by_run(self, *arguments):
+        run = Terminal("run", "--model", Program.model, "--quiet", "--seed", "1", *arguments,
+                       COLUMNS="40")
+        self.assertEqual(run.close(), 0, run.seen)
+        return run.seen.decode().replace("\r\n", "\n")
+
+    def test_run_breaks_lines_between_words(self):
+        plain = self.shown_by_run("--plain", QUESTION)
+        wrapped = self.shown_by_run(QUESTION)
+        self.assertTrue(all(len(line) <= 40 for line in wrapped.splitlines()), wrapped)
+        self.assertEqual(wrapped.split(), plain.split())
+        self.assertGreater(max(map(len, plain.splitlines())), 40)
+
+    def test_run_leaves_a_form_as_it_is(self):
+        form = ("--regex", "[*]{2}bold[*]{2} x{60} y", "Hi")
+        self.assertEqual(self.shown_by_run(*form), f"**bold** {'x' * 60} y\n")
+
     def test_errors_are_red(self):
         chat = self.terminal()
         chat.send(b"/load /no/such/file\r")
