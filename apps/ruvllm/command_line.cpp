@@ -490,7 +490,7 @@ void CommandLine::error(std::string_view message) const {
 
 int CommandLine::failed(const Status& status) const {
   error(status.message());
-  return kJobFailed;
+  return status.code() == Code::cancelled ? kInterrupted : kJobFailed;
 }
 
 Status set_option_text(const OptionRow& row, GenerateParams& params, const std::string& text) {

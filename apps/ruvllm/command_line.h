@@ -79,7 +79,7 @@ class CommandLine {
 
   // Prints "ruvllm <command>: <message>" to stderr; the exit code to return.
   int wrong_call(std::string_view message) const;
-  int failed(const Status& status) const;
+  int failed(const Status& status) const;  // of what Ctrl-C stopped: kInterrupted
   // The same prefix without ending anything.
   void note(std::string_view message) const;
   // The same in red at a terminal: something went wrong.

@@ -34,8 +34,7 @@ constexpr ForeignOption kForeign[] = {
     {"--log-disable", "--log", "with the value off"},
     {"-f --file", "", "a prompt in a file comes through stdin: cat FILE | ruvllm run"},
     {"-cnv --conversation -i --interactive", "", "a conversation is held by `ruvllm chat`"},
-    {"-hf --hf-repo -hff --hf-file -mu --model-url", "",
-     "`ruvllm pull owner/repo` fetches a model and prints its path, for --model"},
+    {"-hf --hf-repo -hff --hf-file -mu --model-url", "", "here it is --model hf:owner/repo"},
     {"-ngl --gpu-layers --n-gpu-layers --num-gpu -ts --tensor-split -sm --split-mode -mg "
      "--main-gpu",
      "", "all layers run on the processor"},

@@ -10,16 +10,26 @@
 #include "cache_folder.h"
 #include "default_model.h"
 #include "format/tokenizer_file.h"
+#include "model_name.h"
 #include "terminal.h"
 
 namespace ruv {
+namespace {
+
+// Empty: there is none.
+Result<std::string> chosen_draft(const LoadCall& load) {
+  return load.draft_model.empty() ? std::string() : chosen_model(load.draft_model);
+}
+
+}  // namespace
+
 std::string default_packed_cache() {
   const std::string folder = default_cache_folder();
   return folder.empty() ? folder : folder + "/packed";
 }
 
 Result<std::string> chosen_model(const std::string& given) {
-  if (!given.empty()) return given;
+  if (!given.empty()) return path_of(TRY(meant_model(given)));
   const std::string path = default_model_path();
   if (path.empty())
     return fail(Code::not_found, "the built-in model is not beside the program: give --model");
@@ -64,9 +74,8 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
   options.ignored_keys = load.ignored_keys;
   options.portable = load.portable;
   options.draft_head = !load.no_draft_head;
-  if (!load.draft_model.empty() && is_draft_head(load.draft_model)) {
-    options.draft_head_file = load.draft_model;
-  }
+  const std::string draft = TRY(chosen_draft(load));
+  if (!draft.empty() && is_draft_head(draft)) options.draft_head_file = draft;
   options.packed_cache_dir = load.packed_cache.empty() ? default_packed_cache() : load.packed_cache;
   if (load.packed_cache == "off") options.packed_cache_dir.clear();
   options.progress = [&](LoadStage stage, double share) {
@@ -95,12 +104,11 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
 }
 
 Result<std::shared_ptr<const Model>> open_draft_model(int n_threads, const LoadCall& load) {
-  if (load.draft_model.empty() || is_draft_head(load.draft_model)) {
-    return std::shared_ptr<const Model>();
-  }
+  const std::string draft = TRY(chosen_draft(load));
+  if (draft.empty() || is_draft_head(draft)) return std::shared_ptr<const Model>();
   LoadCall alone = load;
   alone.draft_model.clear();
-  return open_model(load.draft_model, n_threads, alone);
+  return open_model(draft, n_threads, alone);
 }
 
 Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given,

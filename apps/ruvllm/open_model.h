@@ -1,4 +1,4 @@
-// Opening what --model names, for all subcommands: the given path or the built-in model.
+// Opening what --model names, for all subcommands: what it names, or the built-in model.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,10 @@
 namespace ruv {
 
 inline constexpr const char* kModelHelp =
-    "GGUF file or folder with safetensors; the built-in model when absent";
+    "GGUF file, folder with safetensors or hf:owner/repo; the built-in model when absent";
 
-// Fails: not_found when `given` is empty and there is no built-in model.
+// The path of what a name means (model_name.h), fetched when it is not here. Fails: not_found when
+// `given` is empty and there is no built-in model, and as meant_model and path_of.
 Result<std::string> chosen_model(const std::string& given);
 
 // How a model is loaded, whatever the subcommand.

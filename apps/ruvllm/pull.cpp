@@ -22,11 +22,10 @@ int pull_command(int argc, char** argv) {
   line.example("ruvllm pull owner/repo:Q8_0", "One type of quantisation, with all its parts");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (name.empty()) return line.wrong_call("name a model: owner/repo");
-  const Result<PulledModel> model = fetch_remote(name, call);
-  if (!model) {
-    const int code = line.failed(model.error());
-    return model.error().code() == Code::cancelled ? kInterrupted : code;
-  }
+  const Result<HubReference> reference = read_hub_reference(name);
+  if (!reference) return line.failed(reference.error());
+  const Result<PulledModel> model = fetch_remote(*reference, call);
+  if (!model) return line.failed(model.error());
   if (json) {
     print_json_line({{"model", name},
                      {"path", model->path},

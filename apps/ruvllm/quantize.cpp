@@ -124,8 +124,7 @@ int quantize_command(int argc, char** argv) {
     print_sizes(call, *sizes);
     return kDone;
   }
-  const int code = line.failed(sizes.error());
-  return sizes.error().code() == Code::cancelled ? kInterrupted : code;
+  return line.failed(sizes.error());
 }
 
 }  // namespace ruv

@@ -7,10 +7,17 @@
 #include "transfer_progress.h"
 
 namespace ruv {
-namespace {
 
-Result<PulledModel> fetch_from_hub(const HubReference& reference, const RemoteCall& call) {
-  if (hub_is_offline()) return find_pulled(HubCache(TRY(hub_cache_folder())), reference);
+Result<PulledModel> fetch_remote(const HubReference& reference, const RemoteCall& call) {
+  if (hub_is_offline() || call.prefer_local) {
+    Result<PulledModel> found = find_pulled(HubCache(TRY(hub_cache_folder())), reference);
+    // A content that a loss of power damaged was removed, and is fetched like one that never was.
+    const bool is_gone = !found && (found.error().code() == Code::not_found ||
+                                    found.error().code() == Code::corrupt);
+    if (hub_is_offline() || !is_gone) return found;
+    if (!is_quiet())
+      fmt::print(stderr, "ruvllm: {} is not here: fetching it\n", text_of(reference));
+  }
   TRY(HttpClient::check_available());
   const std::unique_ptr<HubAccess> hub = TRY(open_hub());
   const InterruptScope ctrl_c;
@@ -22,12 +29,6 @@ Result<PulledModel> fetch_from_hub(const HubReference& reference, const RemoteCa
     return !ctrl_c.interrupted();
   };
   return pull_model(hub->http, hub->cache, reference, options);
-}
-
-}  // namespace
-
-Result<PulledModel> fetch_remote(const std::string& name, const RemoteCall& call) {
-  return fetch_from_hub(TRY(read_hub_reference(name)), call);
 }
 
 }  // namespace ruv

@@ -1,4 +1,4 @@
-// Models by their names at a hub, as `pull` takes them.
+// Models of a hub: fetched, or found where an earlier call put them.
 #pragma once
 
 #include <string>
@@ -10,11 +10,12 @@ namespace ruv {
 
 struct RemoteCall {
   int64_t connections = 6;
-  bool progress_lines = false;
+  bool progress_lines = false;  // also where nobody watches a bar
+  bool prefer_local = false;    // what is here is used without asking the hub
 };
 
 // Fetches what is missing; Ctrl-C stops it, and the next call continues. Fails: as pull_model and
 // open_hub; not_found when offline and not here.
-Result<PulledModel> fetch_remote(const std::string& name, const RemoteCall& call);
+Result<PulledModel> fetch_remote(const HubReference& reference, const RemoteCall& call);
 
 }  // namespace ruv

@@ -203,14 +203,14 @@ Status take_names(const std::vector<ModelSource>& sources, ModelSource& added) {
   }
   if (!added.names.empty() && added.names.front() == first) return {};
   return fail(Code::invalid,
-              "two models have the name '{}': give one another, as in --model other=PATH", first);
+              "two models have the name '{}': give one another, as in --model other=MODEL", first);
 }
 
 // Those of --model must be usable; those of --models-dir that are not are named and left out.
 Status add_models(const CommandLine& line, const ServeCall& call, const ServedModelCall& served,
                   const ServerParts& parts, ModelPool& pool) {
   std::vector<NamedModel> given;
-  for (const std::string& text : call.models) given.push_back(named_model(text));
+  for (const std::string& text : call.models) given.push_back(TRY(named_model(text)));
   const size_t n_given = given.size();
   if (!call.models_dir.empty()) {
     for (NamedModel& model : TRY(models_in(call.models_dir))) given.push_back(std::move(model));
@@ -329,10 +329,11 @@ Status serve(const CommandLine& line, ServeCall& call) {
 
 void add_served_model_flags(CommandLine& line, ServeCall& call) {
   const OptionGroup group(line, "Model");
-  line.texts("--model,-m", call.models,
-             "GGUF file or folder with safetensors, or NAME=PATH; repeat it for more: the first is "
-             "loaded at once, the others when a request asks for them. The built-in model when "
-             "absent");
+  line.texts(
+      "--model,-m", call.models,
+      "GGUF file, folder with safetensors or hf:owner/repo, each also as NAME=MODEL; repeat it "
+      "for more: the first is loaded at once, the others when a request asks for them. The "
+      "built-in model when absent");
   line.text("--models-dir", call.models_dir,
             "Folder whose models are served, too: GGUF files and folders with safetensors");
   line.integer("--model-memory", call.model_mebibytes, 0, int64_t{1} << 30,

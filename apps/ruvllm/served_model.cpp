@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "engine/step_tokens.h"
 #include "model/examine.h"
+#include "model_name.h"
 #include "net/models/model_names.h"
 #include "open_engine.h"
 
@@ -68,10 +69,12 @@ class EngineModel final : public LoadedModel {
 
 }  // namespace
 
-NamedModel named_model(const std::string& text) {
+Result<NamedModel> named_model(const std::string& text) {
   const size_t equals = text.find('=');
-  if (equals == 0 || equals == text.npos || fs::exists(fs::path(text))) return {.path = text};
-  return {.path = text.substr(equals + 1), .name = text.substr(0, equals)};
+  const bool has_name = equals != 0 && equals != text.npos && !fs::exists(fs::path(text));
+  const MeantModel meant = TRY(meant_model(has_name ? text.substr(equals + 1) : text));
+  return NamedModel{.path = TRY(path_of(meant)),
+                    .name = has_name ? text.substr(0, equals) : meant.served};
 }
 
 Result<std::vector<NamedModel>> models_in(const std::string& folder) {

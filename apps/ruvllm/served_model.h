@@ -25,8 +25,9 @@ struct NamedModel {
   std::string name = {};  // given in front of the path, or by --alias; empty: none
 };
 
-// "NAME=PATH" or "PATH"; a path that exists is one, whatever is in it.
-NamedModel named_model(const std::string& text);
+// "NAME=MODEL" or "MODEL", a path or name as of meant_model; a path that exists is one, whatever is
+// in it. Fails: as meant_model and path_of.
+Result<NamedModel> named_model(const std::string& text);
 // The models of a folder: files *.gguf, of a file in parts the first, and folders with a
 // config.json; by name. Fails: not_found, invalid.
 Result<std::vector<NamedModel>> models_in(const std::string& folder);
