@@ -10,7 +10,7 @@ namespace ruv {
 
 struct RemoteCall {
   int64_t connections = 6;
-  bool progress_lines = false;  // also where nobody watches a bar
+  bool progress_lines = false;  // where stderr is a pipe or file, too
   bool prefer_local = false;    // what is here is used without asking the hub
 };
 
