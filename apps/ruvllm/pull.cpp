@@ -1,31 +1,42 @@
-// ruvllm pull: fetches a model by its name into the cache that other programs share.
+// ruvllm pull: fetches a model by its name into the folders that other programs share.
 #include <fmt/format.h>
 
 #include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
-#include "remote_model.h"
+#include "registry_model.h"
 #include "terminal.h"
 
 namespace ruv {
+namespace {
+
+Result<PulledModel> fetch(const std::string& name, const RemoteCall& call) {
+  if (!name.starts_with(kRegistryScheme)) return fetch_remote(TRY(read_hub_reference(name)), call);
+  return fetch_registry_model(TRY(read_registry_reference(name)), call);
+}
+
+}  // namespace
 
 int pull_command(int argc, char** argv) {
   std::string name;
   RemoteCall call;
   bool json = false;
   CommandLine line("pull", "Fetches a model from a hub, or continues where that was interrupted.");
-  line.text("model", name, "owner/repo, with :FILE or :Q8_0 to choose, @REVISION for a commit");
+  line.text("model", name,
+            "owner/repo, with :FILE or :Q8_0 to choose, @REVISION for a commit; "
+            "ollama:NAME[:TAG] of Ollama's registry");
   line.integer("--connections", call.connections, 1, 16, "Ranges that are fetched at a time");
   line.flag("--progress", call.progress_lines,
             "Print lines of progress where there is no terminal");
   line.flag("--json", json, "Print one JSON object");
   line.example("ruvllm pull owner/repo:Q8_0", "One type of quantisation, with all its parts");
+  line.example("ruvllm pull ollama:name:1b", "A model that Ollama has, in its own folders");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
-  if (name.empty()) return line.wrong_call("name a model: owner/repo");
-  const Result<HubReference> reference = read_hub_reference(name);
-  if (!reference) return line.failed(reference.error());
-  const Result<PulledModel> model = fetch_remote(*reference, call);
+  if (name.empty()) return line.wrong_call("name a model: owner/repo or ollama:NAME");
+  const Result<PulledModel> model = fetch(name, call);
   if (!model) return line.failed(model.error());
+  if (!model->unused.empty())
+    line.note(fmt::format("not used: {}", fmt::join(model->unused, "; ")));
   if (json) {
     print_json_line({{"model", name},
                      {"path", model->path},

@@ -81,6 +81,8 @@ class HubServer:
         self.expired = set()  # signatures that are refused
         self.commits = []  # what was pushed
         self.uploads = {}  # digest → bytes
+        self.manifests = {}  # of a registry: "namespace/name:tag" → (bytes, headers)
+        self.layers = {}  # of a registry: digest → content
         self._hub = self._serve(HubHandler)
         self._store = self._serve(StoreHandler)
 
@@ -119,6 +121,19 @@ class HubServer:
                             "commits": {**old["commits"], commit: files}}
         return commit
 
+    def add_manifest(self, name, layers, **more):
+        """A model of a registry, from pairs of a layer's kind and its content; the manifest."""
+        described = []
+        for kind, content in [("config", b'{"model_format": "gguf"}'), *layers]:
+            self.layers[sha256_of(content)] = content
+            described.append({"mediaType": "application/vnd.ollama.image." + kind,
+                              "digest": "sha256:" + sha256_of(content), "size": size_of(content)})
+        manifest = {"schemaVersion": 2,
+                    "mediaType": "application/vnd.docker.distribution.manifest.v2+json",
+                    "config": described[0], "layers": described[1:], **more}
+        self.manifests[name] = (json.dumps(manifest).encode(), {})
+        return manifest
+
     def files_at(self, repo, revision):
         """(commit, files) or None."""
         found = self.repos.get(repo)
@@ -129,6 +144,8 @@ class HubServer:
         return None if files is None else (commit, files)
 
     def content_of(self, digest):
+        if digest in self.layers:
+            return self.layers[digest]
         for repo in self.repos.values():
             for files in repo["commits"].values():
                 for content in files.values():
@@ -341,12 +358,14 @@ class HubHandler(Handler):
         self.answer(302, b"moved", Location=location, **headers)
 
     def send_manifest(self, repo, tag):
-        manifest = self.world.repos.get("ollama:" + repo + ":" + tag)
+        manifest, headers = self.world.manifests.get(f"{repo}:{tag}", (None, {}))
         if manifest is None:
             self.answer_json({"errors": [{"code": "MANIFEST_UNKNOWN"}]}, 404)
-            return
-        self.answer(200, manifest["manifest"],
-                    Content_Type="application/vnd.docker.distribution.manifest.v2+json")
+        elif "private" in repo:
+            self.answer_json({"errors": [{"code": "UNAUTHORIZED"}]}, 401)
+        else:
+            self.answer(200, manifest, **headers,
+                        Content_Type="application/vnd.docker.distribution.manifest.v2+json")
 
 
 class StoreHandler(Handler):

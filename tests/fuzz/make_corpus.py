@@ -259,6 +259,21 @@ def json_seeds():
     yield "broken", b'{"a" 1}'
 
 
+def registry_manifest_seeds():
+    def layer(kind, digit, size):
+        return {"mediaType": "application/vnd.ollama.image." + kind, "digest": "sha256:" + digit * 64,
+                "size": size}
+    plain = {"schemaVersion": 2, "mediaType": "application/vnd.docker.distribution.manifest.v2+json",
+             "config": layer("json", "0", 485),
+             "layers": [layer("model", "a", 1 << 30), layer("template", "b", 1482),
+                        layer("params", "c", 96), layer("license", "0", 485)]}
+    yield "layers", json.dumps(plain).encode()
+    yield "listed", json.dumps({"manifests": [{"runner": "mlx", "digest": "sha256:" + "1" * 64},
+                                              {"runner": "ollama", "digest": "sha256:" + "2" * 64}]}).encode()
+    yield "list", json.dumps({"manifests": [{"runner": "llamacpp", **plain}]}).encode()
+    yield "name", b"ollama:127.0.0.1:5000/library/tiny-1.5:q4_K_M"
+
+
 def packed_file_seeds():
     """Header, a byte for the payload's length in blocks less one, directory: see the target."""
     block, entry = 2 << 20, "<H1sBB5Q"
@@ -465,6 +480,7 @@ def main():
                           ("rwkv_vocab", rwkv_vocab_seeds),
                           ("page_store", page_store_seeds),
                           ("session_file", session_file_seeds), ("json", json_seeds),
+                          ("registry_manifest", registry_manifest_seeds),
                           ("route_body", route_body_seeds), ("http", http_seeds),
                           ("http2", http2_seeds),
                           ("schema", schema_seeds)):

@@ -1,0 +1,40 @@
+#include "registry_model.h"
+
+#include <cstdlib>
+
+#include "hub_access.h"
+#include "terminal.h"
+#include "transfer_progress.h"
+
+namespace ruv {
+
+Result<std::string> ollama_models_folder() {
+  const char* const folder = std::getenv("OLLAMA_MODELS");
+  if (folder != nullptr && *folder != '\0') return std::string(folder);
+  const char* const home = std::getenv("HOME");
+  if (home == nullptr || *home == '\0')
+    return fail(Code::invalid, "there is no home directory: set OLLAMA_MODELS");
+  return std::string(home) + "/.ollama/models";
+}
+
+Result<PulledModel> fetch_registry_model(const RegistryReference& reference,
+                                         const RemoteCall& call) {
+  const RegistryStore store(TRY(ollama_models_folder()));
+  if (hub_is_offline()) return find_in_registry_store(store, reference);
+  TRY(HttpClient::check_available());
+  HubHttp::Options http_options;
+  http_options.endpoint = endpoint_of(reference);
+  const Cancellation cancellation;
+  HubHttp http(std::move(http_options), cancellation);
+  const InterruptScope ctrl_c;
+  TransferProgress progress(call.progress_lines);
+  PullOptions options;
+  options.connections = static_cast<int>(call.connections);
+  options.watch = [&](const TransferState& state) {
+    progress.show(state);
+    return !ctrl_c.interrupted();
+  };
+  return pull_from_registry(http, store, reference, options);
+}
+
+}  // namespace ruv

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""`ruvllm pull ollama:…` against a server that speaks the protocol of Ollama's registry, and the folders
+that it shares with Ollama.
+
+Usage: registry_test.py --binary RUVLLM --source FOLDER [TestName]...
+"""
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from hub_server import HubServer, sha256_of
+from server import Server, run_tests
+
+TEMPLATE = b"{{ .Prompt }}"
+
+
+def noise(n_bytes, seed):
+    return random.Random(seed).randbytes(n_bytes)
+
+
+class RegistryTest(unittest.TestCase):
+    def setUp(self):
+        self.hub = HubServer()
+        self.addCleanup(self.hub.close)
+        self.folder = tempfile.mkdtemp(prefix="ruv_registry_")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.models = self.folder + "/models"
+        self.host = self.hub.url.removeprefix("http://")
+        self.content = noise(300_000, 1)
+        self.manifest = self.hub.add_manifest(
+            "library/tiny:latest", [("model", self.content), ("template", TEMPLATE)])
+
+    def name(self, rest):
+        return f"ollama:{self.host}/{rest}"
+
+    def run_program(self, *arguments, **more):
+        plain = {name: value for name, value in os.environ.items()
+                 if not name.startswith(("HF_", "OLLAMA_"))}
+        return subprocess.run([Server.binary, *arguments], capture_output=True, text=True, timeout=120,
+                              check=False, env={**plain, "OLLAMA_MODELS": self.models, **more})
+
+    def pull(self, name, **more):
+        done = self.run_program("pull", "--json", self.name(name), **more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {**json.loads(done.stdout), "said": done.stderr}
+
+    def refused(self, words, name="library/tiny", **more):
+        done = self.run_program("pull", self.name(name), **more)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn(words, done.stderr)
+        self.assertFalse(os.path.exists(f"{self.models}/manifests/{self.host}"))
+
+    def blobs(self):
+        return sorted(os.listdir(self.models + "/blobs"))
+
+    def put(self, path, data):
+        os.makedirs(os.path.dirname(f"{self.models}/{path}"), exist_ok=True)
+        with open(f"{self.models}/{path}", "wb") as file:
+            file.write(data)
+
+    # The folders.
+
+    def test_a_pull_has_ollamas_layout(self):
+        pulled = self.pull("library/tiny")
+        digests = {layer["digest"].replace(":", "-")
+                   for layer in [self.manifest["config"], *self.manifest["layers"]]}
+        self.assertEqual(self.blobs(), sorted(digests))
+        for name in self.blobs():
+            with open(f"{self.models}/blobs/{name}", "rb") as file:
+                self.assertEqual(hashlib.sha256(file.read()).hexdigest(), name.removeprefix("sha256-"))
+        self.assertEqual(pulled["path"], f"{self.models}/blobs/sha256-{sha256_of(self.content)}")
+        with open(f"{self.models}/manifests/{self.host}/library/tiny/latest", "rb") as file:
+            self.assertEqual(file.read(), self.hub.manifests["library/tiny:latest"][0])
+        self.assertEqual((pulled["n_files"], pulled["n_fetched"]), (3, pulled["n_bytes"]))
+        self.assertIn("not used: template (the GGUF file has its own)", pulled["said"])
+        again = self.pull("library/tiny:latest")
+        self.assertEqual(again["n_fetched"], 0)
+
+    def test_layers_that_ollama_fetched_are_used(self):
+        self.put("blobs/sha256-" + sha256_of(self.content), self.content)
+        self.assertEqual(self.pull("library/tiny")["n_fetched"],
+                         len(TEMPLATE) + self.manifest["config"]["size"])
+        self.assertFalse([path for _, path, _ in self.hub.requests
+                          if sha256_of(self.content) in path])
+
+    def test_what_ollama_fetched_is_found_offline(self):
+        for layer in [self.manifest["config"], *self.manifest["layers"]]:
+            digest = layer["digest"].removeprefix("sha256:")
+            self.put("blobs/sha256-" + digest, self.hub.layers[digest])
+        text = self.hub.manifests["library/tiny:latest"][0]
+        listed = {"mediaType": "application/vnd.ollama.manifest.list.v2+json",
+                  "manifests": [{"runner": "mlx", "digest": "sha256:" + "0" * 64},
+                                {"runner": "llamacpp", "digest": "sha256:" + sha256_of(text)}]}
+        self.put("blobs/sha256-" + sha256_of(text), text)
+        # Versions before and after the one that has lists, and its own registry's two names.
+        for path, name in ((f"manifests/{self.host}/library/tiny/old", self.name("library/tiny:old")),
+                           ("manifests/registry.ollama.ai/library/tiny/old", "ollama:tiny:old"),
+                           (f"manifests-v2/{self.host}/me/tiny/new", self.name("me/tiny:new")),
+                           ("manifests-v2/ollama.com/library/tiny/new", "ollama:tiny:new")):
+            self.put(path, json.dumps(listed).encode() if "v2" in path else text)
+            done = self.run_program("pull", "--json", name, HF_HUB_OFFLINE="1")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(json.loads(done.stdout)["path"].endswith(sha256_of(self.content)))
+        os.remove(f"{self.models}/blobs/sha256-{sha256_of(self.content)}")
+        done = self.run_program("pull", "ollama:tiny:new", HF_HUB_OFFLINE="1")
+        self.assertIn("its model is missing", done.stderr)
+        self.assertEqual(self.hub.requests, [])
+
+    def test_a_layer_of_another_size_is_fetched_again(self):
+        self.put("blobs/sha256-" + sha256_of(self.content), self.content[:100])
+        pulled = self.pull("library/tiny")
+        with open(pulled["path"], "rb") as file:
+            self.assertEqual(file.read(), self.content)
+
+    # What networks do.
+
+    def test_drops_and_errors(self):
+        content = noise(40 << 20, 7)
+        self.pull("library/tiny")  # whose config, a small layer that makes no progress, is the same
+        self.hub.add_manifest("me/big:1b", [("model", content)])
+        self.hub.failures = [(503, {}), (429, {"Retry_After": "0"})]
+        self.hub.drops = 10
+        self.hub.redirects = 3
+        with open(self.pull("me/big:1b")["path"], "rb") as file:
+            self.assertEqual(file.read(), content)
+        self.assertEqual((self.hub.drops, self.hub.failures), (0, []))
+
+    def test_a_killed_pull_continues(self):
+        content = noise(24 << 20, 6)
+        self.hub.add_manifest("me/big:1b", [("model", content)])
+        self.hub.delay_s = 0.002
+        place = f"{self.models}/ruvllm-unfinished/sha256-{sha256_of(content)}.ruvllm.ranges"
+        command = [Server.binary, "pull", self.name("me/big:1b")]
+        with subprocess.Popen(command, env={**os.environ, "OLLAMA_MODELS": self.models},
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            while not os.path.exists(place) or os.path.getsize(place) < 200:
+                self.assertIsNone(process.poll())
+            process.kill()
+        self.assertFalse(any(sha256_of(content) in name for name in self.blobs()))
+        self.hub.delay_s = 0
+        with open(self.pull("me/big:1b")["path"], "rb") as file:
+            self.assertEqual(file.read(), content)
+
+    def test_a_digest_that_does_not_match_leaves_nothing(self):
+        self.hub.wrong_bytes = True
+        self.refused("hash to")
+        self.assertEqual(self.blobs(), [])
+        self.hub.wrong_bytes = False
+        text = self.hub.manifests["library/tiny:latest"][0]
+        self.hub.manifests["library/tiny:latest"] = (
+            text, {"Docker-Content-Digest": "sha256:" + "0" * 64})
+        self.refused("does not have the digest")
+        self.hub.manifests["library/tiny:latest"] = (
+            text, {"Docker-Content-Digest": "sha256:" + sha256_of(text)})
+        self.pull("library/tiny")
+
+    # What cannot be used, and what hostile servers do.
+
+    def test_models_that_cannot_be_run_are_not_fetched(self):
+        content = self.content
+        for words, layers in (("adapter", [("model", content), ("adapter", noise(99, 2))]),
+                              ("its tensors", [("tensor", content)]),
+                              ("2 GGUF files", [("model", content), ("model", noise(99, 2))])):
+            self.hub.add_manifest("library/tiny:latest", layers)
+            self.refused(words)
+        self.hub.add_manifest("library/private:latest", [("model", content)])
+        self.refused("need a key", "library/private")
+        self.refused("404", "library/nothing")
+        self.assertEqual(self.hub.n_requests("/store/"), 0)
+
+    def test_layers_without_effect_are_named(self):
+        self.hub.add_manifest("library/tiny:latest", [("model", self.content), ("system", b"Be brief."),
+                                                      ("projector", noise(99, 2))])
+        said = self.pull("library/tiny")["said"]
+        self.assertIn("not used: system message (give it with --system); projector (", said)
+
+    def test_hostile_manifests(self):
+        def sent(**more):
+            layer = {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:" + "a" * 64,
+                     "size": 10, **more}
+            return json.dumps({"config": layer, "layers": [layer]}).encode()
+        for words, text in (("", b""), ("", b"[" * 100_000), ("", b" " * (2 << 20)),
+                            ("'layers'", b"{}"), ("sha256", sent(digest="md5:" + "a" * 64)),
+                            ("digits", sent(digest="sha256:../../../etc/passwd")),
+                            ("digits", sent(digest="sha256:" + "g" * 64)),
+                            ("digits", sent(digest="sha256:" + "a" * 40)),
+                            ("size", sent(size=-1)), ("size", sent(size=1 << 60)),
+                            ("size", sent(size="10")), ("has room for", sent(size=1 << 49)),
+                            ("not an object", json.dumps({"manifests": [7]}).encode()),
+                            ("list of manifests", json.dumps({"manifests": [
+                                {"runner": "ollama", "digest": "sha256:" + "a" * 64}]}).encode())):
+            self.hub.manifests["library/tiny:latest"] = (text, {})
+            self.refused(words)
+        for name in ("../tiny", "a/b/c/d", "tiny:../x", ".hidden", "a b"):
+            done = self.run_program("pull", self.name(name))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("is not a model", done.stderr)
+
+
+if __name__ == "__main__":
+    run_tests()
