@@ -1,5 +1,7 @@
 #include "registry_model.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "hub_access.h"
@@ -20,7 +22,13 @@ Result<std::string> ollama_models_folder() {
 Result<PulledModel> fetch_registry_model(const RegistryReference& reference,
                                          const RemoteCall& call) {
   const RegistryStore store(TRY(ollama_models_folder()));
-  if (hub_is_offline()) return find_in_registry_store(store, reference);
+  if (hub_is_offline() || call.prefer_local) {
+    Result<PulledModel> found = find_in_registry_store(store, reference);
+    const bool is_absent = !found && found.error().code() == Code::not_found;
+    if (hub_is_offline() || !is_absent) return found;
+    if (!is_quiet())
+      fmt::print(stderr, "ruvllm: {} is not here: fetching it\n", text_of(reference));
+  }
   TRY(HttpClient::check_available());
   HubHttp::Options http_options;
   http_options.endpoint = endpoint_of(reference);

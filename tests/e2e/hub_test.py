@@ -153,8 +153,6 @@ class HubTest(unittest.TestCase):
         out = os.path.join(self.folder, "out.gguf")
         small = self.run_program("quantize", "--requantize", "hf:owner/nano", out, "q4_0")
         self.assertEqual(small.returncode, 0, small.stderr)
-        registry = self.run_program("run", "--model", "ollama:llama3", "Hello")
-        self.assertIn("Ollama's registry", registry.stderr)
         absent = self.run_program("run", "--model", "hf:owner/absent", "Hello")
         self.assertEqual(absent.returncode, 1)
         self.assertIn("404", absent.stderr)

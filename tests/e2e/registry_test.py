@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import unittest
 
-from hub_server import HubServer, sha256_of
+from hub_server import Big, HubServer, sha256_of
 from server import Server, run_tests
 
 TEMPLATE = b"{{ .Prompt }}"
@@ -116,6 +116,20 @@ class RegistryTest(unittest.TestCase):
         pulled = self.pull("library/tiny")
         with open(pulled["path"], "rb") as file:
             self.assertEqual(file.read(), self.content)
+
+    def test_a_model_is_used_by_its_name(self):
+        model = Big(Server.model)
+        self.hub.add_manifest("me/nano:1b", [("model", model), ("template", TEMPLATE)])
+        call = ["run", "--model", self.name("me/nano:1b"), "--max-tokens", "4", "--temperature", "0",
+                "Hello"]
+        first = self.run_program(*call)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertIn("is not here: fetching it", first.stderr)
+        self.assertIn("not used: template", first.stderr)
+        self.hub.close()
+        again = self.run_program(*call, "--quiet")
+        self.assertEqual((again.returncode, again.stdout), (0, first.stdout))
+        self.assertEqual(again.stderr, "")
 
     # What networks do.
 
