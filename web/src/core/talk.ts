@@ -32,6 +32,9 @@ export interface Live {
 
 export const open = new Cell<Conversation>(emptyConversation(settings.value.system));
 export const live = new Cell<Live | null>(null);
+// Whether there is one, which changes less often than what it says.
+export const busy = new Cell(false);
+live.watch(() => busy.set(live.value !== null));
 export const models = new Cell<api.ServedModel[]>([]);
 export const props = new Cell<api.Props>({});
 export const sessions = new Cell<api.SessionRow[] | null>(null);

@@ -45,7 +45,7 @@ function Attached() {
 
 export function Composer() {
   const [text, setText] = useState("");
-  const isBusy = useCell(talk.live) !== null;
+  const isBusy = useCell(talk.busy);
   const open = useCell(talk.open);
   const files = useCell(attached);
   const of = useCell(settings);
