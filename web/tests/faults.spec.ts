@@ -32,7 +32,8 @@ test.describe("answers", () => {
 
   test("of 1 MB are shown, and the page stays usable", async ({ page }) => {
     const answer = await ask(page, "huge");
-    expect((await answer.locator(".prose").innerText()).length).toBeGreaterThan(900_000);
+    expect((await answer.locator(".prose").textContent())!.length).toBeGreaterThan(900_000);
+    await expect(answer.locator(".prose > .note")).toContainText("Longer than 300,000 characters");
     await page.getByLabel("Message", { exact: true }).fill("still here");
     await expect(page.getByLabel("Message", { exact: true })).toHaveValue("still here");
   });

@@ -134,7 +134,8 @@ test("everything is done by the keyboard alone", async ({ page, scripted }) => {
   await expect(answers(page).first()).toBeVisible();
   await page.keyboard.press("Alt+n");
   await expect(answers(page)).toHaveCount(0);
-  await begin(page, `slowly ${"word ".repeat(100)}`);
+  await begin(page, `slowly ${"word ".repeat(400)}`);
+  await expect(answers(page).first().locator(".prose")).toContainText("word");
   await page.keyboard.press("Escape");
   await expect(answers(page).first()).toContainText("Stopped.");
   expect(scripted.asked).toHaveLength(3);
@@ -175,31 +176,83 @@ for (const scheme of ["light", "dark"] as const) {
   });
 }
 
-test("a long conversation opens at its end and is found by the browser", async ({ page }) => {
+test("a long conversation opens at its end, has all its texts, and only near ones whole", async ({ page }) => {
   await importText(page, madeConversation(2000, (i) => `message ${i} **bold** with some more words`));
   await page.getByRole("link", { name: "Long" }).click();
   await expect(page.getByRole("article")).toHaveCount(2000);
   await expect(page.getByRole("article").nth(1999)).toBeInViewport();
   await expect(page.getByRole("article").nth(0)).toContainText("message 0");
-  await page.locator(".thread").evaluate((box) => (box.scrollTop = 0));
+  // Far from what is visible there are texts alone, wherever that is.
+  const nWhole = () => page.locator("article footer").count();
+  await expect.poll(nWhole).toBeGreaterThan(3);
+  expect(await nWhole()).toBeLessThan(100);
+  for (const place of [0.2, 0.7, 0.4, 0]) {
+    await page.locator(".thread").evaluate((box, part) => (box.scrollTop = part * box.scrollHeight), place);
+    await expect.poll(() => page.locator("article:has(footer)").evaluateAll((all) => all.some((e) => e.getBoundingClientRect().top > 0 && e.getBoundingClientRect().top < innerHeight))).toBe(true);
+  }
+  await expect.poll(nWhole).toBeLessThan(100);
   await expect(answers(page).first().locator("strong")).toHaveText("bold");
-  await expect(page.getByRole("button", { name: "To the end" })).toBeVisible();
+  await expect(page.getByRole("article").first()).toHaveAttribute("aria-posinset", "1");
+  await expect(page.getByRole("article").first()).toHaveAttribute("aria-setsize", "2000");
+  await noFindings(page);
   await page.getByRole("button", { name: "To the end" }).click();
   await expect(page.getByRole("article").nth(1999)).toBeInViewport();
+});
+
+test("what is read stays where it is while texts around it become messages", async ({ page }) => {
+  await importText(page, madeConversation(400, (i) => `message ${i}\n\n${"- one\n- two\n\n".repeat(i % 7)}\`\`\`js\nlet a;\n\`\`\``));
+  await page.getByRole("link", { name: "Long" }).click();
+  await expect(page.getByRole("article").nth(399)).toBeInViewport();
+  await page.locator(".thread").hover();
+  for (let i = 0; i < 12; ++i) {
+    await page.mouse.wheel(0, -700);
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  }
+  // The first that is visible, and where it is, until nothing moves any more.
+  const top = () =>
+    page.locator("article").evaluateAll((all) => {
+      const seen = all.find((e) => e.getBoundingClientRect().top > 100)!;
+      return `${seen.textContent!.slice(0, 20)} ${seen.getBoundingClientRect().top.toFixed(0)}`;
+    });
+  await expect.poll(async () => (await top()) === (await new Promise((resolve) => setTimeout(() => resolve(top()), 300)))).toBe(true);
+  const before = await top();
+  await page.locator("article").first().evaluate((first) => (first.closest<HTMLElement>(".chunk")!.style.containIntrinsicSize = "auto 5000px"));
+  expect(await top()).toBe(before);
+});
+
+test("an editor stays open and keeps its text, wherever one scrolls", async ({ page }) => {
+  await importText(page, madeConversation(400, (i) => `message ${i} ${"words ".repeat(80)}`));
+  await page.getByRole("link", { name: "Long" }).click();
+  await page.getByRole("article").nth(398).hover();
+  await page.getByRole("article").nth(398).getByRole("button", { name: "Edit" }).click();
+  await page.getByLabel("Edit message").fill("half a thought");
+  await page.locator(".thread").focus();
+  await page.locator(".thread").evaluate((box) => (box.scrollTop = 0));
+  await expect(answers(page).first().getByRole("button", { name: "Copy" })).toBeAttached();
+  await page.getByRole("button", { name: "To the end" }).click();
+  await expect(page.getByLabel("Edit message")).toHaveValue("half a thought");
 });
 
 test("who reads above is not taken to the end", async ({ page }) => {
   await importText(page, madeConversation(60, (i) => `message ${i}\n\n${"text ".repeat(60)}`));
   await page.getByRole("link", { name: "Long" }).click();
-  await begin(page, `slowly ${"word ".repeat(200)}`);
+  await begin(page, `slowly ${"word ".repeat(2000)}`);
+  const nTokens = async () => Number.parseInt(await page.locator(".stats").last().locator("span").last().innerText());
+  await expect.poll(nTokens).toBeGreaterThan(2);
   await page.locator(".thread").hover();
   await page.mouse.wheel(0, -3000);
   await expect(page.getByRole("button", { name: "To the end" })).toBeVisible();
-  const before = await page.locator(".thread").evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight);
-  await page.waitForTimeout(400);
-  const after = await page.locator(".thread").evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight);
-  expect(before).toBeGreaterThan(500);
-  expect(after).toBeGreaterThan(500);
+  const toEnd = () => page.locator(".thread").evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight);
+  expect(await toEnd()).toBeGreaterThan(500);
+  const before = await nTokens();
+  await expect.poll(nTokens).toBeGreaterThan(before + 10);
+  expect(await toEnd()).toBeGreaterThan(500);
+  // And one at the end goes with it.
+  await page.getByRole("button", { name: "To the end" }).click();
+  const then = await nTokens();
+  await expect.poll(nTokens).toBeGreaterThan(then + 10);
+  expect(await toEnd()).toBeLessThan(80);
+  await page.getByRole("button", { name: "Stop" }).click();
 });
 
 test.describe("on a phone", () => {

@@ -6,8 +6,10 @@ import type { Token, Tokens } from "marked";
 import { memo } from "../ui/memo.ts";
 import { CodeBlock } from "./code.tsx";
 import { Formula } from "./formula.tsx";
-import { GrowingMarkdown, parseMarkdown, safeAddress, withEntities } from "./parse.ts";
-import type { FormulaToken } from "./parse.ts";
+import { useNear, useTurn } from "../ui/near.ts";
+import { GrowingMarkdown, safeAddress, withEntities } from "./parse.ts";
+import type { FormulaToken, Part } from "./parse.ts";
+import { kMostText } from "./pieces.ts";
 
 const kDeepest = 24;
 
@@ -152,21 +154,54 @@ function block(token: Token, depth: number): ComponentChildren {
   }
 }
 
+// `nLinks`: that were known when it was parsed.
 const Block = memo(
-  ({ token }: { token: Token }) => <>{block(token, 0)}</>,
-  (a, b) => a.token === b.token || (a.token.type === b.token.type && a.token.raw === b.token.raw),
+  ({ token }: { token: Token; nLinks: number }) => <>{block(token, 0)}</>,
+  (a, b) => a.token === b.token || (a.nLinks === b.nLinks && a.token.type === b.token.type && a.token.raw === b.token.raw),
 );
 
-const blocks = (tokens: Token[]): ComponentChildren => tokens.map((token, i) => <Block key={i} token={token} />);
+// More characters than these are not shown at once, but a part after the other, those first that are
+// near what is visible.
+const kAtOnce = 6_000;
+const kPixelsOfLine = 26;
 
-export const Markdown = memo(({ text }: { text: string }) => {
-  const tokens = useMemo(() => parseMarkdown(text), [text]);
-  return <div class="prose">{blocks(tokens)}</div>;
+const PartView = memo(({ part, atOnce }: { part: Part; atOnce: boolean }) => {
+  const ref = useRef<HTMLDivElement>(null);
+  const { text } = part.piece;
+  const isShown = useTurn(useNear(ref, atOnce), atOnce);
+  if (!isShown) {
+    const height = kPixelsOfLine * (1 + text.length / 90);
+    return (
+      <div ref={ref} class="far part" style={{ containIntrinsicSize: `auto ${height.toFixed(0)}px` }}>
+        {text}
+      </div>
+    );
+  }
+  return (
+    <div ref={ref} class="part">
+      {part.tokens.map((token, i) => (
+        <Block key={i} token={token} nLinks={part.nLinks} />
+      ))}
+    </div>
+  );
 });
 
-// Of a text that is being written.
-export function LiveMarkdown({ text }: { text: string }) {
+// `isGrowing`: it is being written, and only its last part is new.
+export const Markdown = memo(({ text, isGrowing }: { text: string; isGrowing: boolean }) => {
   const growing = useRef<GrowingMarkdown | null>(null);
   growing.current ??= new GrowingMarkdown();
-  return <div class="prose">{blocks(growing.current.tokens(text))}</div>;
-}
+  const parts = useMemo(() => growing.current!.parts(text, !isGrowing), [text, isGrowing]);
+  let shown = 0;
+  return (
+    <div class="prose">
+      {growing.current.isTooLong && (
+        <p class="note">Longer than {kMostText.toLocaleString("en")} characters: shown as it was written.</p>
+      )}
+      {parts.map((part, i) => {
+        const atOnce = isGrowing ? i >= parts.length - 2 || shown < kAtOnce : shown < kAtOnce;
+        shown += part.piece.text.length;
+        return <PartView key={i} part={part} atOnce={atOnce} />;
+      })}
+    </div>
+  );
+});

@@ -4,19 +4,25 @@ import * as talk from "../core/talk.ts";
 import type { Live } from "../core/talk.ts";
 import type { Call, Message, Stats } from "../core/tree.ts";
 import { CodeBlock } from "../markdown/code.tsx";
-import { LiveMarkdown, Markdown } from "../markdown/view.tsx";
+import { plainPieces } from "../markdown/pieces.ts";
+import { Markdown } from "../markdown/view.tsx";
+import { isSameEntry } from "./chunk.tsx";
+import type { Entry } from "./chunk.tsx";
 import { copyText } from "./copy.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { memo } from "./memo.ts";
-import { useNear } from "./near.ts";
+import { useTurn } from "./near.ts";
 
-// The live answer at most every other frame, and less often where rendering takes long: a tenth of
-// the time at most.
-function useLive(id: string): Live | null {
+// The answer that is being written, as it is some twelve times a second, and less often where rendering
+// takes long: a tenth of the time at most.
+function useLive(message: Message): Live | null {
+  const isLive = message.state === "streaming";
   const [shown, setShown] = useState(talk.live.value);
   useEffect(() => {
+    if (!isLive) return;
     let timer = 0;
     let frame = 0;
+    let pause = kLeastPause;
     const show = () => {
       timer = 0;
       frame = requestAnimationFrame(() => {
@@ -24,25 +30,22 @@ function useLive(id: string): Live | null {
         const began = performance.now();
         setShown(talk.live.value);
         // Preact renders in a microtask after this.
-        setTimeout(() => {
-          const took = performance.now() - began;
-          pause = Math.min(2000, Math.max(kLeastPause, took * 10));
-        });
+        setTimeout(() => (pause = Math.min(2000, Math.max(kLeastPause, (performance.now() - began) * 10))));
       });
     };
-    let pause = kLeastPause;
     const stop = talk.live.watch(() => {
-      if (timer === 0 && frame === 0) timer = window.setTimeout(show, pause);
+      if (timer === 0 && frame === 0) timer = window.setTimeout(show, talk.live.value?.nTokens === 1 ? 0 : pause);
     });
+    setShown(talk.live.value);
     return () => {
       stop();
       clearTimeout(timer);
       cancelAnimationFrame(frame);
     };
-  }, [id]);
-  return shown?.id === id ? shown : null;
+  }, [message.id, isLive]);
+  return isLive && shown?.id === message.id ? shown : null;
 }
-const kLeastPause = 50;
+const kLeastPause = 66; // and the wait for a frame
 
 function Thinking({ text, isOpen }: { text: string; isOpen: boolean }) {
   const words = text.trim().split(/\s+/).length;
@@ -245,75 +248,104 @@ function Files({ message }: { message: Message }) {
   );
 }
 
-function LiveBody({ id }: { id: string }) {
-  const now = useLive(id);
-  if (!now || now.nTokens === 0) {
-    return (
-      <p class="waiting" role="status">
-        <span class="off-screen">Waiting for the first token</span>
-        <i />
-        <i />
-        <i />
-      </p>
-    );
-  }
+function Waiting({ isHere }: { isHere: boolean }) {
+  return (
+    <p class="waiting" role="status">
+      {isHere ? <span class="off-screen">Waiting for the first token</span> : <span class="note">Being written in another tab</span>}
+      <i />
+      <i />
+      <i />
+    </p>
+  );
+}
+
+function LiveStats({ now }: { now: Live }) {
   const seconds = (performance.now() - now.firstAt) / 1000;
   return (
-    <>
-      {now.thinking && <Thinking text={now.thinking} isOpen={now.text === ""} />}
-      <LiveMarkdown text={now.text} />
-      {now.calls.map((call, i) => (
-        <CallView key={i} call={call} />
-      ))}
-      <p class="stats">
-        <span>{seconds > 0.5 ? `${(now.nTokens / seconds).toFixed(0)} tokens/s` : "…"}</span>
-        <span>{now.nTokens} tokens</span>
-      </p>
-    </>
+    <p class="stats">
+      <span>{seconds > 0.5 ? `${(now.nTokens / seconds).toFixed(0)} tokens/s` : "…"}</span>
+      <span>{now.nTokens} tokens</span>
+    </p>
   );
 }
 
+function Fault({ message }: { message: Message }) {
+  return (
+    <div class="fault" role="alert">
+      <span>{message.error}</span>
+      <button type="button" onClick={() => talk.regenerate(message.id)}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+// The same elements while it is written and afterwards.
 function Body({ message, isLast }: { message: Message; isLast: boolean }) {
+  const live = useLive(message);
+  const isBusy = message.state === "streaming";
+  if (isBusy && !live?.nTokens) return <Waiting isHere={talk.live.value?.id === message.id} />;
+  const { text, thinking, calls } = live ?? message;
   return (
     <>
-      {message.thinking && <Thinking text={message.thinking} isOpen={false} />}
-      {message.role === "assistant" ? <Markdown text={message.text} /> : <div class="said">{message.text}</div>}
-      {message.calls?.map((call, i) => <CallView key={i} call={call} />)}
+      {thinking && <Thinking text={thinking} isOpen={isBusy && text === ""} />}
+      {message.role === "assistant" ? <Markdown text={text} isGrowing={isBusy} /> : <Said text={text} />}
+      {calls?.map((call, i) => <CallView key={i} call={call} />)}
+      {live && <LiveStats now={live} />}
       {message.calls && isLast && message.state === "done" && <Results message={message} />}
       {message.state === "stopped" && <p class="note">Stopped.</p>}
-      {message.state === "failed" && (
-        <div class="fault" role="alert">
-          <span>{message.error}</span>
-          <button type="button" onClick={() => talk.regenerate(message.id)}>
-            Try again
-          </button>
-        </div>
-      )}
+      {message.state === "failed" && <Fault message={message} />}
     </>
   );
 }
 
-const kTitles = { user: "You", assistant: "Answer", tool: "Result of a tool" };
+// Long texts in parts, of which the browser lays out those that are near.
+function Said({ text }: { text: string }) {
+  if (text.length <= kLongSaid) return <div class="said">{text}</div>;
+  return (
+    <div class="said">
+      {plainPieces(text).map((piece, i) => (
+        <div key={i} class="far part" style={{ containIntrinsicSize: "auto 1200px" }}>
+          {piece.text}
+        </div>
+      ))}
+    </div>
+  );
+}
+const kLongSaid = 20_000;
 
-// Far from what is visible a message is its plain text, which takes little to lay out and which the
-// browser's own search finds.
+export const kTitles = { user: "You", assistant: "Answer", tool: "Result of a tool" };
+
+interface MessageOf {
+  entry: Entry;
+  place: number;
+  total: number;
+  isLast: boolean;
+}
+
+// One that is near what is visible, or will be.
 export const MessageView = memo(
-  ({ message, all, isLast }: { message: Message; all: string[]; isLast: boolean }) => {
+  ({ entry: { message, all }, place, total, isLast }: MessageOf) => {
     const [isEdited, setEdited] = useState(false);
-    const ref = useRef<HTMLElement>(null);
-    const isNear = useNear(ref, isLast, message.text.length);
+    const isShown = useTurn(true, isLast);
     const isBusy = message.state === "streaming";
     return (
-      <article ref={ref} class={`message ${message.role}`} aria-label={kTitles[message.role]} data-id={message.id}>
+      <article
+        class={`message ${message.role}`}
+        aria-label={kTitles[message.role]}
+        aria-posinset={place + 1}
+        aria-setsize={total}
+        data-id={message.id}
+      >
         {message.role === "tool" && <h2 class="tool-title">Result</h2>}
-        {!isNear && message.state !== "streaming" ? (
-          <div class="prose far">{message.text}</div>
+        {!isShown ? (
+          <div class="far">{message.text}</div>
         ) : isEdited ? (
           <Editor message={message} onClose={() => setEdited(false)} />
         ) : (
           <>
             <Files message={message} />
-            {isBusy ? <LiveBody id={message.id} /> : <Body message={message} isLast={isLast} />}
+            <Body message={message} isLast={isLast} />
             {!isBusy && (
               <footer>
                 {message.stats && message.role === "assistant" && <StatsLine stats={message.stats} model={message.model} />}
@@ -325,5 +357,5 @@ export const MessageView = memo(
       </article>
     );
   },
-  (a, b) => a.message === b.message && a.isLast === b.isLast && a.all.join() === b.all.join(),
+  (a, b) => isSameEntry(a.entry, b.entry) && a.isLast === b.isLast && a.place === b.place && a.total === b.total,
 );

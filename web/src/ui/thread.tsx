@@ -3,8 +3,10 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { useCell } from "../core/cell.ts";
 import * as talk from "../core/talk.ts";
 import { kRoot, shownPath, siblings } from "../core/tree.ts";
+import type { Message } from "../core/tree.ts";
+import { Chunk, chunked, SetSize } from "./chunk.tsx";
 import { IconButton } from "./icons.tsx";
-import { MessageView } from "./message.tsx";
+import { Near, NearWatcher } from "./near.ts";
 
 // Nearer to the end than this the page follows what is written.
 const kNearEnd = 80;
@@ -37,10 +39,32 @@ function Empty() {
   );
 }
 
+function Messages({ path, watcher }: { path: Message[]; watcher: NearWatcher }) {
+  const chunks = useMemo(() => {
+    const byParent = siblings(talk.open.value);
+    return chunked(path.map((message) => ({ message, all: byParent.get(message.parent ?? kRoot) ?? [message.id] })));
+  }, [path]);
+  if (chunks.length === 0) return null;
+  let place = 0;
+  return (
+    <Near.Provider value={watcher}>
+      <SetSize.Provider value={path.length}>
+        <div role="feed" aria-label="Conversation">
+          {chunks.map((entries, i) => {
+            const first = place;
+            place += entries.length;
+            return <Chunk key={entries[0]!.message.id} entries={entries} place={first} hasLast={i === chunks.length - 1} />;
+          })}
+        </div>
+      </SetSize.Provider>
+    </Near.Provider>
+  );
+}
+
 export function Thread() {
   const open = useCell(talk.open);
   const path = useMemo(() => shownPath(open), [open]);
-  const byParent = useMemo(() => siblings(open), [open]);
+  const watcher = useMemo(() => new NearWatcher(), []);
   const scroller = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
   const reached = useRef(0); // where the page itself has scrolled to
@@ -58,6 +82,7 @@ export function Thread() {
   useLayoutEffect(() => {
     if (follows.current) toEnd();
   }, [path]);
+  useLayoutEffect(() => watcher.begin(scroller.current!), []);
   useEffect(() => {
     const box = scroller.current;
     const inner = box?.firstElementChild;
@@ -81,14 +106,7 @@ export function Thread() {
         <div class="column">
           <System />
           {path.length === 0 && <Empty />}
-          {path.map((message, i) => (
-            <MessageView
-              key={message.id}
-              message={message}
-              all={byParent.get(message.parent ?? kRoot) ?? [message.id]}
-              isLast={i === path.length - 1}
-            />
-          ))}
+          <Messages path={path} watcher={watcher} />
         </div>
       </div>
       {isAway && (
