@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "net/http/detached.h"
 #include "net/http/message.h"
@@ -20,6 +21,12 @@ class Reply {
   // Runs `work` later on the network thread, in the order of the calls. May be called from any
   // thread. An exception in `work` ends the answer as if its client had disconnected.
   virtual void post(std::function<void()> work) = 0;
+  // Whether the reader takes what comes within a moment at once, rather than each piece by itself:
+  // post_soon() is for what may wait for that. Constant. Any thread.
+  virtual bool is_patient() const { return false; }
+  // As post, but the work may be run a moment later, and is run at the latest with what is posted
+  // next.
+  virtual void post_soon(std::function<void()> work) { post(std::move(work)); }
 
   // All other functions may be called only on the network thread, that is inside `post`.
 

@@ -1,19 +1,25 @@
 #include "net/local/local_reply.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
 namespace ruv {
 
-// The engine's thread calls this, which must not see an exception where it can be helped: a posted
-// event that is lost ends the answer.
-void LocalReply::post(std::function<void()> work) {
+void LocalReply::post(std::function<void()> work) { push(std::move(work), true); }
+void LocalReply::post_soon(std::function<void()> work) { push(std::move(work), false); }
+
+// No thread is woken while the mutex is held, which the woken thread would then wait for.
+void LocalReply::push(std::function<void()> work, bool is_urgent) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     works_.push_back(std::move(work));
+    has_urgent_ |= is_urgent;
+    if (wakes_ == Wakes::nothing || (wakes_ == Wakes::urgent && !is_urgent)) return;
+    wakes_ = Wakes::nothing;  // once is enough
   }
-  wake_.notify_all();
+  wake_.notify_one();
 }
 
 void LocalReply::send(HttpResponse response) {
@@ -63,7 +69,7 @@ void LocalReply::end() {
 
 // What has not been run may hold this reply, too.
 void LocalReply::close() {
-  std::deque<std::function<void()>> dropped;
+  Works dropped;
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -72,25 +78,47 @@ void LocalReply::close() {
   wake_.notify_all();
 }
 
-std::function<void()> LocalReply::next_work(Deadline deadline, bool& is_late) {
-  std::unique_lock lock(mutex_);
-  const auto ready = [this] { return !works_.empty() || closed_; };
-  is_late = false;
-  if (deadline) {
-    is_late = !wake_.wait_until(lock, *deadline, ready);
-  } else {
-    wake_.wait(lock, ready);
+bool LocalReply::wait_until(std::unique_lock<std::mutex>& lock, Deadline deadline, Wakes wakes) {
+  const auto is_ready = [this, wakes] {
+    const bool has_work = wakes == Wakes::all ? !works_.empty() : has_urgent_;
+    return has_work || closed_;
+  };
+  while (!is_ready()) {
+    wakes_ = wakes;
+    if (!deadline) {
+      wake_.wait(lock);
+    } else if (wake_.wait_until(lock, *deadline) == std::cv_status::timeout) {
+      break;
+    }
   }
-  if (works_.empty()) return nullptr;
-  std::function<void()> work = std::move(works_.front());
-  works_.pop_front();
-  return work;
+  wakes_ = Wakes::nothing;
+  return is_ready();
+}
+
+// Where nothing came within the moment before, pieces come slowly, and the next is not waited for
+// twice.
+LocalReply::Works LocalReply::next_works(Deadline deadline, bool& is_late) {
+  using Clock = std::chrono::steady_clock;
+  std::unique_lock lock(mutex_);
+  const Clock::time_point moment = taken_at_ + kMoment;
+  bool is_ready = has_urgent_ || closed_;
+  if (!is_ready && comes_fast_ && Clock::now() < moment) {
+    is_ready = wait_until(lock, deadline ? std::min(*deadline, moment) : moment, Wakes::urgent);
+  }
+  comes_fast_ = !works_.empty();
+  if (!is_ready && !comes_fast_) is_late = !wait_until(lock, deadline, Wakes::all);
+  if (is_late) return {};
+  has_urgent_ = false;
+  const Clock::time_point now = Clock::now();
+  comes_fast_ = comes_fast_ || now < moment;
+  taken_at_ = now;
+  return std::exchange(works_, {});
 }
 
 // Work that is dropped here may hold what only the turn may touch.
 void LocalReply::run(const std::function<void()>& work) {
   const std::lock_guard lock(turn_);
-  if (cut_ != State::waiting) return;
+  if (cut_ != State::waiting || ended_) return;
   try {
     work();
   } catch (const std::exception&) {
@@ -124,18 +152,24 @@ LocalReply::State LocalReply::wait(Deadline deadline) {
       if (ended_) return State::ended;
     }
     bool is_late = false;
-    const std::function<void()> work = next_work(deadline, is_late);
+    const Works works = next_works(deadline, is_late);
     if (is_late) return State::waiting;
-    if (work) run(work);
+    for (const std::function<void()>& work : works) run(work);
   }
 }
 
 std::string LocalReply::take() {
   const std::lock_guard lock(turn_);
-  if (pieces_.empty()) return {};
-  std::string piece = std::move(pieces_.front());
-  pieces_.pop_front();
-  return piece;
+  std::string all;
+  for (std::string& piece : pieces_) {
+    if (all.empty()) {
+      all = std::move(piece);
+    } else {
+      all += piece;
+    }
+  }
+  pieces_.clear();
+  return all;
 }
 
 void LocalReply::disconnect(State why) {

@@ -1,5 +1,7 @@
 // LocalReply: the Reply of a request that comes from the same process. The thread that waits for
-// the answer runs what routes post, so that it needs no thread of its own.
+// the answer runs what routes post, so that it needs no thread of its own. It is woken for what is
+// posted soon only where it has not been woken a moment ago: the processor's cores compute, and a
+// model may make a token faster than a thread is woken and has read it.
 #pragma once
 
 #include <chrono>
@@ -9,6 +11,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "net/http/reply.h"
 #include "net/openai/vector_job.h"
@@ -21,10 +24,15 @@ using NetworkTurn = std::mutex;
 
 class LocalReply final : public Reply {
  public:
+  // What is posted soon is run at most this long after the work before, or at once.
+  static constexpr std::chrono::milliseconds kMoment{2};
+
   // `turn` must outlive the reply.
   explicit LocalReply(NetworkTurn& turn) : turn_(turn) {}
 
   void post(std::function<void()> work) override;
+  bool is_patient() const override { return true; }
+  void post_soon(std::function<void()> work) override;
   void send(HttpResponse response) override;
   using Reply::begin_stream;
   void begin_stream(std::string_view content_type) override;
@@ -50,7 +58,7 @@ class LocalReply final : public Reply {
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
   // Works on the answer until there is something to say; no deadline: as long as that takes.
   State wait(Deadline deadline);
-  // The next bytes of the body.
+  // All bytes of the body that are there.
   std::string take();
   // Not inside post().
   void cancel();
@@ -61,8 +69,14 @@ class LocalReply final : public Reply {
   std::stop_token stop_token() const { return stop_.get_token(); }
 
  private:
-  // The next posted work; null: there is none in time.
-  std::function<void()> next_work(Deadline deadline, bool& is_late);
+  using Works = std::vector<std::function<void()>>;
+  // The works that wake the waiting thread.
+  enum class Wakes : uint8_t { nothing, urgent, all };
+  void push(std::function<void()> work, bool is_urgent);
+  // All posted works; none in time: `is_late`.
+  Works next_works(Deadline deadline, bool& is_late);
+  // Waits for works of this kind or the end. False: neither came in time.
+  bool wait_until(std::unique_lock<std::mutex>& lock, Deadline deadline, Wakes wakes);
   void run(const std::function<void()>& work);
   // Holding turn_:
   void disconnect(State why);
@@ -77,8 +91,13 @@ class LocalReply final : public Reply {
 
   std::mutex mutex_;  // guards what follows; may be taken while turn_ is held
   std::condition_variable wake_;
-  std::deque<std::function<void()>> works_;
-  bool closed_ = false;  // nothing more is posted
+  Works works_;
+  bool has_urgent_ = false;  // one of the works was posted to be run at once
+  Wakes wakes_ = Wakes::nothing;
+  bool closed_ = false;      // nothing more is posted
+  bool comes_fast_ = false;  // works came within a moment of those before
+  // When works were last taken to be run.
+  std::chrono::steady_clock::time_point taken_at_ = {};
 
   // Used while turn_ is held.
   std::deque<std::string> pieces_;

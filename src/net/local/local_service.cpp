@@ -43,7 +43,9 @@ LocalService::LocalService(const LocalSource& source)
     : service_(service_of(source, *source.engine)),
       router_(local_routes(models_)),
       vector_router_(
-          {api_route(models_, "POST", "/v1/embeddings", embedding_fields(), answer_vectors)}) {}
+          {api_route(models_, "POST", "/v1/embeddings", embedding_fields(), answer_vectors)}) {
+  service_.metrics = nullptr;  // none of the routes shows them
+}
 
 std::shared_ptr<LocalReply> LocalService::begin(std::string method, std::string_view target,
                                                 std::string body, bool as_vectors) {

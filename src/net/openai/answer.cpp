@@ -11,6 +11,7 @@
 #include "base/token_ids.h"
 #include "base/utf8.h"
 #include "net/metrics.h"
+#include "net/openai/event_inbox.h"
 #include "net/openai/noted_texts.h"
 #include "net/openai/sessions.h"
 #include "net/openai/token_text.h"
@@ -21,7 +22,7 @@ namespace {
 // The step in which the bytes kept for an answer are counted.
 constexpr uint64_t kHoldStepBytes = 16 << 10;
 
-// Lives on the network thread; the engine's thread only posts copies of events to it.
+// Lives on the network thread; the engine's thread only passes copies of events to it.
 class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
  public:
   AnswerJob(const OpenAiService& service, MakeWriter make_writer, const GenerateRequest& request,
@@ -72,7 +73,10 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void note_usage(const AnswerUsage& sum);
   void note_part();
   void note_contents();
+  void make_inbox();
   Status submit_all();
+  std::function<void(const Event&)> on_event_of(size_t index);
+  void take_events();
   void receive(size_t index, const Event& event);
   const ReadyPrompt& prompt_of(size_t choice) const {
     return prompts_[choice / static_cast<size_t>(n_)];
@@ -121,6 +125,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   std::shared_ptr<Reply> reply_;
   std::shared_ptr<SessionTurn> turn_;  // until its answer is kept
   std::vector<Work> works_;            // one for each choice
+  std::unique_ptr<EventInbox> inbox_;  // null: each event is posted by itself
   uint64_t n_kept_bytes_ = 0;
   uint64_t n_held_bytes_ = 0;  // as the reply knows
   size_t n_finished_ = 0;
@@ -146,6 +151,7 @@ void AnswerJob::make_writer() {
 // Submits all choices; if one is refused, the others are cancelled and the client gets the error.
 void AnswerJob::start() {
   make_writer();
+  make_inbox();
   reply_->notes().model = service_.names.front();
   reply_->notes().tenant = terms_.tenant;
   const Status status = submit_all();
@@ -198,12 +204,43 @@ Status AnswerJob::submit_all() {
     request.n_fixed_tokens = prompt.n_fixed;
     if (has_best()) request.params.n_logprobs = std::max(params_.n_logprobs, 0);
     if (params_.seed) request.params.seed = *params_.seed + i % static_cast<size_t>(n_);
-    request.on_event = [self = shared_from_this(), i](const Event& event) {
-      self->reply_->post([self, i, event] { self->receive(i, event); });
-    };
+    request.on_event = on_event_of(i);
     works_[i].id = TRY(service_.engine->submit(std::move(request)));
   }
   return {};
+}
+
+// What the engine's thread does with events of a choice.
+std::function<void(const Event&)> AnswerJob::on_event_of(size_t index) {
+  if (inbox_ == nullptr) {
+    return [self = shared_from_this(), index](const Event& event) {
+      self->reply_->post([self, index, event] { self->receive(index, event); });
+    };
+  }
+  return [self = shared_from_this(), index](const Event& event) {
+    const EventInbox::Call call = self->inbox_->put(index, event);
+    if (call == EventInbox::Call::not_yet) return;
+    auto take = [self] { self->take_events(); };
+    if (call == EventInbox::Call::now) return self->reply_->post(std::move(take));
+    self->reply_->post_soon(std::move(take));
+  };
+}
+
+void AnswerJob::take_events() {
+  for (const EventInbox::Entry& entry : inbox_->take()) receive(entry.choice, entry.event);
+}
+
+// Readers that wait for an answer's end, or do not mind a moment, need not be woken for each token.
+// Where answers are taken apart, what is counted depends on the single events, and calls may end
+// the answer early.
+void AnswerJob::make_inbox() {
+  if (!reply_->is_patient()) return;
+  bool has_reader = false, may_end_early = false;
+  for (const ReadyPrompt& prompt : prompts_) {
+    has_reader |= prompt.reading != nullptr;
+    may_end_early |= prompt.reading != nullptr && prompt.reading->options.calls;
+  }
+  inbox_ = std::make_unique<EventInbox>(!has_reader, !stream_ && !may_end_early);
 }
 
 // An event of one choice, on the network thread.
