@@ -32,19 +32,29 @@ void append(Answer& answer, const Event& event) {
 struct Stream::Inbox {
   Mutex mutex;
   Condition arrived;
-  std::deque<Event> events;   // without the last
-  std::optional<Event> last;  // until it is taken
-  bool finished = false;      // no event will arrive any more
+  std::deque<Event> events;    // without the last
+  std::optional<Event> last;   // until it is taken
+  bool finished = false;       // no event will arrive any more
+  bool waits_for_end = false;  // the reader wants nothing before
 
+  // The reader is woken when the mutex is free, and not for what it does not want yet.
   void put(const Event& event) {
-    const Lock lock(mutex);
-    if (event.finish == FinishReason::none) {
-      events.push_back(event);
-    } else {
-      last = event;
-      finished = true;
+    {
+      const Lock lock(mutex);
+      if (event.finish == FinishReason::none) {
+        events.push_back(event);
+        if (waits_for_end) return;
+      } else {
+        last = event;
+        finished = true;
+      }
     }
     arrived.notify_one();
+  }
+  void wait_for_end() {
+    Lock lock(mutex);
+    waits_for_end = true;
+    arrived.wait(lock, [this] { return finished; });
   }
   bool is_finished() {
     const Lock lock(mutex);
@@ -87,6 +97,7 @@ Result<Answer> Stream::collect(const std::function<void(const Event&)>& on_event
                                const std::function<bool()>& should_stop) {
   Answer answer;
   bool stopped = false;
+  if (inbox_ && !on_event && !should_stop) inbox_->wait_for_end();
   while (inbox_) {
     if (should_stop) {
       if (should_stop() && !stopped) {
@@ -117,8 +128,9 @@ Result<Stream> Engine::stream(Request request) {
 Result<Answer> generate(Engine& engine, std::vector<Token> prompt, const GenerateParams& params,
                         const std::function<void(std::string_view)>& on_text) {
   Stream stream = TRY(engine.stream({.prompt = std::move(prompt), .params = params}));
+  if (!on_text) return stream.collect();
   return stream.collect([&](const Event& event) {
-    if (on_text && !event.text.empty()) on_text(event.text);
+    if (!event.text.empty()) on_text(event.text);
   });
 }
 
