@@ -209,7 +209,9 @@ RUVLLM_API ruvllm_status ruvllm_call_begin(ruvllm_model* model, const char* meth
                                            ruvllm_error** error);
 /* Waits for the next part of the answer, at most `timeout_ms`; negative: as long as it takes. With
    RUVLLM_OK *data and *size are the JSON of one event where the request has "stream": true, else of
-   the whole answer; they end with NUL and are valid until the next call with the handle.
+   the whole answer; they end with NUL and are valid until the next call with the handle. Where
+   events come within 2 ms of each other one wakes the caller for all of them, and may have the text
+   of several tokens.
    RUVLLM_END: the answer was complete. RUVLLM_PENDING: nothing came in time; ask again. Fails with
    what is wrong with the request or the answer, and again with the same when it is called again. */
 RUVLLM_API ruvllm_status ruvllm_call_next(ruvllm_call* call, int64_t timeout_ms, const char** data,

@@ -61,9 +61,9 @@ CallResult<ruvllm_status> whole_answer(ruvllm_model* model, const char* method, 
   return RUVLLM_OK;
 }
 
-// The request as one whose text comes in pieces. What is not a JSON object stays as it is, for the
-// route to refuse.
-CallResult<std::string> streamed(const char* request, bool is_chat) {
+// The request as one whose text comes in pieces, or as a whole where no callback wants pieces. What
+// is not a JSON object stays as it is, for the route to refuse.
+CallResult<std::string> text_request(const char* request, bool is_chat, bool in_pieces) {
   auto body = parse_json(request, "request", {.depth = 100, .values = kMaxIdValues});
   if (!body || !body->is_object()) return std::string(request);
   for (const char* const name : {"n", "best_of"}) {
@@ -80,33 +80,37 @@ CallResult<std::string> streamed(const char* request, bool is_chat) {
         fmt::format("'{}': calls are not text; ruvllm_request and ruvllm_call_begin give them",
                     name)));
   }
-  (*body)["stream"] = true;
+  // Only streams have them.
+  const bool has_options = find_field(*body, "stream_options") != nullptr;
+  (*body)["stream"] = in_pieces || has_options;
   return body->dump();
 }
 
-// The text in an event of a stream.
-std::string piece_of(std::string_view event, bool is_chat) {
-  const auto json = parse_json(event, "event");
+// The text in a whole answer or in an event of a stream.
+std::string text_in(std::string_view part, bool is_chat) {
+  const auto json = parse_json(part, "answer");
   if (!json || !json->is_object()) return {};
   const Json& choice = (*json)["choices"].is_array() ? (*json)["choices"][0] : (*json)["choices"];
   if (!choice.is_object()) return {};
-  const Json& holder = is_chat ? choice["delta"] : choice;
+  const char* const message = choice.contains("message") ? "message" : "delta";
+  const Json& holder = is_chat ? choice[message] : choice;
   const Json* const text = holder.is_object() ? holder.find(is_chat ? "content" : "text") : nullptr;
   return text != nullptr && text->is_string() ? std::string(text->text()) : std::string();
 }
 
-// The answer is cancelled where the callback wants no more: the call is destroyed.
+// An answer without a callback wakes this thread once, at its end. It is cancelled where
+// the callback wants no more: the call is destroyed.
 CallResult<ruvllm_status> text_answer(ruvllm_model* model, const char* request, bool is_chat,
                                       ruvllm_on_text on_text, void* user, ruvllm_text** answer) {
   TRY(check_given({{"answer", answer}}));
   *answer = nullptr;
   TRY(check_given({{"model", model}, {"request", request}}));
-  const std::string body = TRY(streamed(request, is_chat));
+  const std::string body = TRY(text_request(request, is_chat, on_text != nullptr));
   RunningCall call(model->inner, "POST", is_chat ? "/v1/chat/completions" : "/v1/completions",
                    body);
   std::string all;
   while (TRY(call.next(std::nullopt)) == RUVLLM_OK) {
-    const std::string piece = piece_of(call.data(), is_chat);
+    const std::string piece = text_in(call.data(), is_chat);
     if (piece.empty()) continue;
     all += piece;
     if (on_text != nullptr && on_text(piece.data(), piece.size(), user) != 0) break;
