@@ -26,6 +26,7 @@ constexpr Subcommand kSubcommands[] = {
     {"embed", embed_command, "Vectors of texts", kUse},
     {"rerank", rerank_command, "Sort texts by how well they answer a query", kUse},
     {"pull", pull_command, "Fetch a model from a hub by its name", kModels},
+    {"tag", tag_command, "Give a model a name with a tag; every version stays", kModels},
     {"info", info_command, "What a model file holds, what it needs, whether it can run", kModels},
     {"quantize", quantize_command, "Write a model file in a smaller format", kModels},
     {"sessions", sessions_command, "List, show and delete kept conversations", kModels},

@@ -11,8 +11,9 @@ int serve_command(int argc, char** argv);
 int mcp_command(int argc, char** argv);
 int embed_command(int argc, char** argv);
 int rerank_command(int argc, char** argv);
-// Getting models.
+// Getting models, and those that are here.
 int pull_command(int argc, char** argv);
+int tag_command(int argc, char** argv);
 // What is kept, and what files hold.
 int sessions_command(int argc, char** argv);
 int info_command(int argc, char** argv);

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "base/utf8.h"
+#include "data_folder.h"
 #include "terminal.h"
 
 namespace ruv {
@@ -204,17 +205,9 @@ TypedLine LineEditor::read(const char* prompt) {
 }
 
 std::string history_path() {
-  const char* data = std::getenv("XDG_DATA_HOME");
-  const char* home = std::getenv("HOME");
-  std::filesystem::path folder;
-  if (data != nullptr && *data == '/')
-    folder = data;
-  else if (home != nullptr && *home == '/')
-    folder = std::filesystem::path(home) / ".local" / "share";
-  else
-    return "";
+  const std::filesystem::path folder = default_data_folder();
+  if (folder.empty()) return "";
   std::error_code error;
-  folder /= "ruvllm";
   std::filesystem::create_directories(folder, error);
   return error ? "" : (folder / "history").string();
 }

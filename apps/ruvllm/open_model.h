@@ -14,8 +14,8 @@
 namespace ruv {
 
 inline constexpr const char* kModelHelp =
-    "GGUF file, folder with safetensors, hf:owner/repo or ollama:NAME; the built-in model when "
-    "absent";
+    "GGUF file, folder with safetensors, hf:owner/repo, ollama:NAME or a name of `ruvllm list`; "
+    "the built-in model when absent";
 
 // The path of what a name means (model_name.h), fetched when it is not here. Fails: not_found when
 // `given` is empty and there is no built-in model, and as meant_model and path_of.

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
+#include "model_name.h"
 #include "registry_model.h"
 #include "terminal.h"
 
@@ -11,8 +12,8 @@ namespace ruv {
 namespace {
 
 Result<PulledModel> fetch(const std::string& name, const RemoteCall& call) {
-  if (!name.starts_with(kRegistryScheme)) return fetch_remote(TRY(read_hub_reference(name)), call);
-  return fetch_registry_model(TRY(read_registry_reference(name)), call);
+  const MeantName meant = TRY(meant_remote(name));
+  return meant.hub ? fetch_remote(*meant.hub, call) : fetch_registry_model(*meant.registry, call);
 }
 
 }  // namespace
@@ -24,15 +25,16 @@ int pull_command(int argc, char** argv) {
   CommandLine line("pull", "Fetches a model from a hub, or continues where that was interrupted.");
   line.text("model", name,
             "owner/repo, with :FILE or :Q8_0 to choose, @REVISION for a commit; "
-            "ollama:NAME[:TAG] of Ollama's registry");
+            "ollama:NAME[:TAG] of Ollama's registry; a short name of `ruvllm list --known`");
   line.integer("--connections", call.connections, 1, 16, "Ranges that are fetched at a time");
   line.flag("--progress", call.progress_lines,
             "Print lines of progress where there is no terminal");
   line.flag("--json", json, "Print one JSON object");
+  line.example("ruvllm pull qwen3-0.6b", "By the short name of a well-known model");
   line.example("ruvllm pull owner/repo:Q8_0", "One type of quantisation, with all its parts");
   line.example("ruvllm pull ollama:name:1b", "A model that Ollama has, in its own folders");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
-  if (name.empty()) return line.wrong_call("name a model: owner/repo or ollama:NAME");
+  if (name.empty()) return line.wrong_call("name a model: owner/repo, ollama:NAME or a short name");
   const Result<PulledModel> model = fetch(name, call);
   if (!model) return line.failed(model.error());
   if (!model->unused.empty())

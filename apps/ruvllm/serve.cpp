@@ -24,6 +24,7 @@
 #include "open_model.h"
 #include "request_log.h"
 #include "served_model.h"
+#include "terminal.h"
 
 namespace ruv {
 namespace {
@@ -330,10 +331,9 @@ Status serve(const CommandLine& line, ServeCall& call) {
 void add_served_model_flags(CommandLine& line, ServeCall& call) {
   const OptionGroup group(line, "Model");
   line.texts("--model,-m", call.models,
-             "GGUF file, folder with safetensors, hf:owner/repo or ollama:NAME, each also as "
-             "NAME=MODEL; repeat it "
-             "for more: the first is loaded at once, the others when a request asks for them. The "
-             "built-in model when absent");
+             "GGUF file, folder with safetensors, hf:owner/repo, ollama:NAME or a name of `ruvllm "
+             "list`, each also as NAME=MODEL; repeat it for more: the first is loaded at once, the "
+             "others when a request asks for them. The built-in model when absent");
   line.text("--models-dir", call.models_dir,
             "Folder whose models are served, too: GGUF files and folders with safetensors");
   line.integer("--model-memory", call.model_mebibytes, 0, int64_t{1} << 30,

@@ -1,10 +1,12 @@
 // Any bytes as what a hub or a disk may give: a list of files, whose paths then stay below their
-// folder, a journal of ranges, whose ranges lie within the file, a redirect and a range's header.
+// folder, a journal of ranges, whose ranges lie within the file, a redirect, a range's header
+// and a file of names.
 #include <cstdlib>
 
 #include "hub/choose_files.h"
 #include "hub/content_range.h"
 #include "hub/hub_http.h"
+#include "hub/local_names.h"
 #include "hub/model_reference.h"
 #include "hub/range_journal.h"
 
@@ -42,6 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const auto to = ruv::redirected("https://hub.example/a", text);
   if (to) expect(to->starts_with("https://") || ruv::origin_of(*to)->starts_with("https://"));
   if (ruv::check_content_range(text, {10, 20}, 100).ok()) expect(text.find("/100") != text.npos);
+  const auto names = ruv::LocalNames::parse(text, "fuzz");
+  if (names) expect(ruv::LocalNames::parse(names->dump(), "fuzz")->dump() == names->dump());
   const auto reference = ruv::read_hub_reference(text);
   if (reference) expect(ruv::read_hub_reference(ruv::text_of(*reference)).has_value());
   return 0;
