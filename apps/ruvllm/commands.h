@@ -13,6 +13,8 @@ int embed_command(int argc, char** argv);
 int rerank_command(int argc, char** argv);
 // Getting models, and those that are here.
 int pull_command(int argc, char** argv);
+int list_command(int argc, char** argv);
+int rm_command(int argc, char** argv);
 int tag_command(int argc, char** argv);
 // What is kept, and what files hold.
 int sessions_command(int argc, char** argv);

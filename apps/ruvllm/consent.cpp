@@ -42,6 +42,24 @@ std::string identity_of(const RegisteredTool& tool) {
 
 }  // namespace
 
+bool has_consent(const CommandLine& line, const std::string& question, bool all) {
+  if (all) return true;
+  if (!is_terminal(stdin) || !is_terminal(stderr)) {
+    line.error("it needs consent, and there is no terminal to ask at; --yes gives it");
+    return false;
+  }
+  const InterruptScope ctrl_c;
+  while (true) {
+    // What was typed before the question does not answer it.
+    ::tcflush(STDIN_FILENO, TCIFLUSH);
+    fmt::print(stderr, "{} [y]es, [n]o: ", question);
+    const std::optional<std::string> typed = typed_line();
+    if (!typed) fmt::print(stderr, "\n");
+    if (!typed || *typed == "n" || *typed == "no") return false;
+    if (*typed == "y" || *typed == "yes") return true;
+  }
+}
+
 Consent::Consent(const CommandLine& line, bool all)
     : line_(line), all_(all), has_person_(is_terminal(stdin) && is_terminal(stderr)) {}
 

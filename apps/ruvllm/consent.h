@@ -1,4 +1,4 @@
-// Consent: asks the person at the terminal whether a call may run.
+// Consent: what the person at the terminal allows.
 #pragma once
 
 #include <set>
@@ -8,6 +8,11 @@
 #include "tools/tool_loop.h"
 
 namespace ruv {
+
+// Asks the person at the terminal whether something may be done that cannot be undone. `all`: yes,
+// without asking. Where there is no terminal to ask at the answer is no, and that is said. Main
+// thread only.
+bool has_consent(const CommandLine& line, const std::string& question, bool all);
 
 class Consent {
  public:

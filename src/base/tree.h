@@ -19,12 +19,17 @@ struct TreeEntry {
 // All of them, sorted by path; at most `limit` entries, and none when the folder cannot be read.
 // Links are not followed.
 std::vector<TreeEntry> files_below(const std::string& folder, size_t limit = 1'000'000);
+// Names of the folders in a folder, sorted; links to folders do not count.
+std::vector<std::string> folders_in(const std::string& folder);
 
 // Makes `path` a symbolic link with this text, in the place of what file or link is there. Fails:
 // invalid, internal.
 Status make_link(const std::string& target, const std::string& path);
 // Replaces what file has the new name. Fails: not_found, invalid, internal.
 Status rename_file(const std::string& from, const std::string& to);
+// The folder with all that is in it, if it is there; links are removed, not followed. Fails:
+// invalid.
+Status remove_tree(const std::string& folder);
 
 // Differs after each start of the machine; empty: the system does not say.
 std::string machine_start_id();

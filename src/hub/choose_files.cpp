@@ -247,6 +247,18 @@ std::string quant_in_name(std::string_view path) {
   return std::string(best);
 }
 
+std::vector<ChosenFiles> all_models(const std::vector<RepoFile>& files) {
+  std::vector<ChosenFiles> models;
+  for (GgufParts& file : gguf_files(files)) {
+    if (!file.is_whole() || is_beside_a_model(file.stem)) continue;
+    std::string opened = file.parts.front().path;
+    models.push_back({std::move(file.parts), std::move(opened)});
+  }
+  if (Result<ChosenFiles> tensors = choose_safetensors(files))
+    models.push_back(std::move(*tensors));
+  return models;
+}
+
 Result<ChosenFiles> choose_files(const std::vector<RepoFile>& files, std::string_view want) {
   std::vector<GgufParts> ggufs = gguf_files(files);
   if (!ggufs.empty()) return choose_gguf(std::move(ggufs), want);

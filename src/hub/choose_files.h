@@ -21,6 +21,10 @@ struct ChosenFiles {
 // not_found, which lists what there is; unsupported (no model that could be opened).
 Result<ChosenFiles> choose_files(const std::vector<RepoFile>& files, std::string_view want);
 
+// Every model among the files: each whole GGUF file that is one, with its parts, and the
+// safetensors model.
+std::vector<ChosenFiles> all_models(const std::vector<RepoFile>& files);
+
 // The type of quantisation in a GGUF file's name, in capitals; empty: it names none.
 std::string quant_in_name(std::string_view path);
 

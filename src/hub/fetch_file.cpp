@@ -357,6 +357,14 @@ Status fetch_verified(HubHttp& http, const FetchCall& call, FetchEnd& end) {
 std::string unfinished_path(const std::string& path) { return path + ".ruvllm.incomplete"; }
 std::string journal_path(const std::string& path) { return path + ".ruvllm.ranges"; }
 
+int64_t fetched_bytes(const std::string& path) {
+  const Result<FileStamp> stamp = stamp_of(unfinished_path(path));
+  const Result<std::string> journal = read_text_file(journal_path(path));
+  if (!stamp || !journal) return 0;
+  const JournalState state = read_journal(*journal, stamp->n_bytes, machine_start_id());
+  return static_cast<int64_t>(state.here.n_bytes());
+}
+
 Status fetch_file(HubHttp& http, const FetchCall& call) {
   FetchEnd end;
   FetchCall now = call;

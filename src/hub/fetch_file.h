@@ -36,6 +36,8 @@ Status fetch_file(HubHttp& http, const FetchCall& call);
 // What lies beside a file's path while it is fetched.
 std::string unfinished_path(const std::string& path);
 std::string journal_path(const std::string& path);
+// How much of an unfinished file is here, as its journal says; 0 where there is no such file.
+int64_t fetched_bytes(const std::string& path);
 
 // Whether a file that fetch_file named may be used: after a loss of power its bytes, which did not
 // wait for the disk, are verified again, and removed when they are wrong. Fails: corrupt (it was

@@ -22,6 +22,14 @@ struct CachedFile {
   int64_t n_bytes = 0;
 };
 
+// What a commit of a repository has here.
+struct CachedSnapshot {
+  std::string repo;  // "owner/name"
+  std::string commit;
+  std::vector<std::string> refs;  // branches and tags that lead to it
+  std::vector<CachedFile> files;
+};
+
 class HubCache {
  public:
   explicit HubCache(std::string folder) : folder_(std::move(folder)) {}
@@ -31,7 +39,9 @@ class HubCache {
   std::string repo_folder(std::string_view repo) const;
   std::string blob_path(std::string_view repo, std::string_view digest) const;
   std::string lock_path(std::string_view repo, std::string_view digest) const;
+  std::string lock_folder(std::string_view repo) const;
   std::string snapshot_folder(std::string_view repo, std::string_view commit) const;
+  std::string ref_path(std::string_view repo, std::string_view revision) const;
 
   // The commit of a branch, tag or commit as of the last pull; empty: not here.
   std::string commit_of(const HubReference& reference) const;
@@ -42,6 +52,10 @@ class HubCache {
 
   // What a commit has here; nothing: it is not here.
   std::vector<CachedFile> files_of(std::string_view repo, std::string_view commit) const;
+  // The repositories of models that are here, sorted. Folders whose names no repository has are
+  // left out.
+  std::vector<std::string> repos() const;
+  std::vector<CachedSnapshot> snapshots_of(std::string_view repo) const;
 
  private:
   std::string folder_;

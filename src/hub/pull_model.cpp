@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "hub/cached_models.h"
 #include "hub/fetch_file.h"
 #include "hub/waiting_lock.h"
 
@@ -140,12 +141,7 @@ Result<PulledModel> pull_model(HubHttp& http, const HubCache& cache, const HubRe
 Result<PulledModel> find_pulled(const HubCache& cache, const HubReference& reference) {
   const std::string commit = cache.commit_of(reference);
   if (commit.empty()) return fail(Code::not_found, "{} is not here", text_of(reference));
-  std::vector<RepoFile> files;
-  for (const CachedFile& file : cache.files_of(reference.repo, commit)) {
-    RepoFile found{file.path, static_cast<uint64_t>(file.n_bytes), {}};
-    if (Result<FileDigest> digest = read_digest(file.blob)) found.digest = *digest;
-    files.push_back(std::move(found));
-  }
+  const std::vector<RepoFile> files = repo_files(cache.files_of(reference.repo, commit));
   const Result<ChosenFiles> chosen = choose_files(files, reference.want);
   if (!chosen)
     return fail(Code::not_found, "{} is not here: {}", text_of(reference),

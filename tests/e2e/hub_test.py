@@ -10,65 +10,22 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
-from hub_server import Big, HubServer, etag_of, sha256_of
+from hub_case import REPO, HubCase, noise
+from hub_server import Big, sha256_of
 from server import Server, need_package, run_tests
 
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["HF_HUB_DISABLE_XET"] = "1"
 huggingface_hub = need_package("huggingface_hub")
 
-REPO = "owner/model-GGUF"
 N_KILLS = int(os.environ.get("RUV_HUB_KILLS", "10"))
 
 
-def noise(n_bytes, seed):
-    return random.Random(seed).randbytes(n_bytes)
-
-
-class HubTest(unittest.TestCase):
-    def setUp(self):
-        self.hub = HubServer()
-        self.addCleanup(self.hub.close)
-        self.folder = tempfile.mkdtemp(prefix="ruv_hub_")
-        self.addCleanup(shutil.rmtree, self.folder, True)
-        self.files = {"README.md": b"# A model\n", "model-Q8_0.gguf": noise(300_000, 1),
-                      "model-Q4_K_M.gguf": noise(200_000, 2), "model-Q2_K.gguf": noise(90_000, 3)}
-        self.commit = self.hub.add(REPO, self.files)
-
-    def environment(self, **more):
-        plain = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-        return {**plain, "HF_ENDPOINT": self.hub.url, "HF_HOME": self.folder,
-                "XDG_CACHE_HOME": self.folder + "/caches", **more}
-
-    def run_program(self, *arguments, **more):
-        return subprocess.run([Server.binary, *arguments], env=self.environment(**more),
-                              capture_output=True, text=True, timeout=120, check=False)
-
-    def pull(self, *arguments, **more):
-        """What a pull that must succeed says as JSON."""
-        done = self.run_program("pull", "--json", *arguments, **more)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
-
-    def refused(self, words, *arguments, **more):
-        done = self.run_program("pull", *arguments, **more)
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn(words, done.stderr)
-        return done.stderr
-
-    def blob(self, content, repo=REPO):
-        return os.path.join(self.folder, "hub", "models--" + repo.replace("/", "--"), "blobs",
-                            etag_of(content))
-
-    def assert_pulled(self, path, content):
-        with open(path, "rb") as file:
-            self.assertEqual(file.read(), content)
-
+class HubTest(HubCase):
     # The cache.
 
     def test_a_pull_has_the_layout_of_the_hubs_own_client(self):

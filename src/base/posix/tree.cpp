@@ -42,6 +42,18 @@ std::vector<TreeEntry> files_below(const std::string& folder, size_t limit) {
   return entries;
 }
 
+std::vector<std::string> folders_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_symlink(ignored) || !at->is_directory(ignored)) continue;
+    names.push_back(at->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 // Under a name of its own first, so that the link appears whole.
 Status make_link(const std::string& target, const std::string& path) {
   const std::string temporary = fmt::format("{}.{}.link", path, ::getpid());
@@ -54,6 +66,13 @@ Status make_link(const std::string& target, const std::string& path) {
 
 Status rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) return system_failure(from, "rename");
+  return {};
+}
+
+Status remove_tree(const std::string& folder) {
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (error) return fail(Code::invalid, "{}: cannot remove: {}", folder, error.message());
   return {};
 }
 
