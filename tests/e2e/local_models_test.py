@@ -154,6 +154,83 @@ class Cached(LocalCase):
         self.assert_fails("name what", "rm", code=2)
 
 
+class Kept(LocalCase):
+    def kept(self):
+        return {one["name"]: one for one in self.said("cache")["kept"]}
+
+    def unfinished(self):
+        """A download that was killed after some bytes."""
+        content = noise(24 << 20, 5)
+        self.hub.add(REPO, {**self.files, "big-Q6_K.gguf": content})
+        self.hub.delay_s = 0.01
+        process = subprocess.Popen([Server.binary, "pull", REPO + ":Q6_K"], env=self.environment(),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while self.kept()["unfinished"]["n_bytes"] == 0:
+            self.assertIsNone(process.poll())
+        # Its lock is held while it runs.
+        self.assertIn("stays", self.run_program("cache", "clean", "unfinished", "--yes").stderr)
+        process.kill()
+        process.wait()
+        self.hub.delay_s = 0
+        return content
+
+    def test_unfinished_downloads_are_shown_and_cleaned(self):
+        self.pull(REPO + ":Q8_0")
+        content = self.unfinished()
+        n_bytes = self.kept()["unfinished"]["n_bytes"]
+        self.assertTrue(0 < n_bytes < len(content), n_bytes)
+        would = self.said("cache", "clean", "--dry-run")
+        self.assertEqual((would["n_bytes"], self.kept()["unfinished"]["n_bytes"]), (n_bytes, n_bytes))
+        done = self.said("cache", "clean", "--yes")
+        self.assertEqual(done["n_bytes"], n_bytes)
+        self.assertEqual(self.kept()["unfinished"]["n_files"], 0)
+        self.assertEqual(self.cache()[1], 300_000)
+        self.assertEqual(self.kept()["models"]["n_bytes"], 300_000 + 40)
+
+    def test_packed_weights_and_prefixes(self):
+        place = self.folder + "/caches/ruvllm"
+        os.makedirs(place + "/packed")
+        written = [f"{place}/packed/{name}" for name in ("0a.ruvpack", "0b.ruvpack.partial")]
+        for path in written + [place + "/notes.txt", place + "/packed/notes.txt"]:
+            with open(path, "w", encoding="ascii") as file:
+                file.write("some bytes")
+        story = "Once upon a time there was a boat on a long river. " * 8
+        done = self.run_program("run", "--model", Server.model, "--cache-dir", place, *RUN[:-1], story)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        kept = self.kept()
+        self.assertEqual((kept["packed"]["path"], kept["packed"]["n_bytes"]), (place + "/packed", 20))
+        self.assertGreater(kept["prefixes"]["n_bytes"], 0)
+        server = self.lock(place + "/lock")
+        with open(written[1], "r+", encoding="ascii") as writer:
+            fcntl.flock(writer, fcntl.LOCK_EX)
+            cleaned = self.said("cache", "clean", "--yes")["cleaned"]
+        self.assertEqual([(one["name"], one["n_files"], len(one["busy"])) for one in cleaned],
+                         [("packed", 1, 1), ("prefixes", 0, 1), ("unfinished", 0, 0)])
+        server.close()
+        self.said("cache", "clean", "--yes")
+        kept = self.kept()
+        self.assertEqual([kept[name]["n_files"] for name in ("packed", "prefixes")], [0, 0])
+        self.assertTrue(os.path.exists(place + "/notes.txt"))
+        self.assertTrue(os.path.exists(place + "/packed/notes.txt"))
+
+    def test_what_is_not_made_again_is_named_or_stays(self):
+        os.makedirs(self.folder + "/data/ruvllm")
+        history = self.folder + "/data/ruvllm/history"
+        with open(history, "w", encoding="ascii") as file:
+            file.write("hello\n")
+        self.said("cache", "clean", "--yes")
+        self.assertTrue(os.path.exists(history))
+        self.said("cache", "clean", "--yes", "history")
+        self.assertFalse(os.path.exists(history))
+        self.assert_fails("sessions delete", "cache", "clean", "--yes", "sessions")
+        self.assert_fails("`ruvllm rm` removes them", "cache", "clean", "--yes", "packed", "models")
+        self.assert_fails("did you mean 'packed'", "cache", "clean", "paked", code=2)
+        self.assert_fails("--yes gives it", "cache", "clean")
+        shown = self.run_program("cache").stdout
+        for word in ("packed", self.folder + "/hub", "kept conversations", "total"):
+            self.assertIn(word, shown)
+
+
 class Known(LocalCase):
     def test_short_names(self):
         known = {one["name"]: one["means"] for one in self.said("list", "--known")["models"]}
