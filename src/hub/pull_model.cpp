@@ -96,14 +96,12 @@ class Pull {
   Status pull_file(const RepoFile& file) {
     const std::string& repo = reference_.repo;
     const std::string blob = cache_.blob_path(repo, file.digest->hex);
+    // Until the link is made: a removal between the two would leave a link to nothing.
+    const FileLock lock = TRY(wait_for_lock(cache_.lock_path(repo, file.digest->hex),
+                                            [&] { return show(file, 0, true); }));
     if (!is_here(blob, file)) {
-      const FileLock lock = TRY(wait_for_lock(cache_.lock_path(repo, file.digest->hex),
-                                              [&] { return show(file, 0, true); }));
-      // The process that had the lock may have fetched it.
-      if (!is_here(blob, file)) {
-        TRY(fetch(file, blob));
-        model_.n_fetched += file.n_bytes;
-      }
+      TRY(fetch(file, blob));
+      model_.n_fetched += file.n_bytes;
     }
     n_done_ += file.n_bytes;
     return cache_.link(repo, model_.commit, file);
