@@ -26,5 +26,45 @@ function run(given: string[]): void {
   });
 }
 
+// `ruvllm models …` has words of its own for four commands of the program.
+const MODELS: Record<string, { command: string; about: string; named: boolean }> = {
+  list: { command: "list", about: "the models that are here", named: false },
+  download: { command: "pull", about: "fetches a model: owner/repo or ollama:NAME", named: true },
+  status: { command: "cache", about: "what is kept on disk", named: false },
+  delete: { command: "rm", about: "removes models that were downloaded", named: true },
+};
+
+function usage(): string {
+  const line = (name: string) =>
+    `  ruvllm models ${`${name}${MODELS[name]!.named ? " NAME" : ""}`.padEnd(14)}  ` +
+    `${MODELS[name]!.about}; as ruvllm ${MODELS[name]!.command}`;
+  return [...Object.keys(MODELS).map(line), "  --json        Print one JSON object", ""].join("\n");
+}
+
+/** The program's arguments; nothing: the call was wrong, which is said. */
+function argumentsOfModels(given: string[]): string[] | undefined {
+  const [name = "", ...rest] = given;
+  const meant = Object.hasOwn(MODELS, name) ? MODELS[name] : undefined;
+  if (meant === undefined) {
+    process.stderr.write(`${name ? `ruvllm models: no '${name}'` : "ruvllm models"}:\n${usage()}`);
+    return undefined;
+  }
+  // `cache` has an action, which `status` must not become.
+  const word = meant.named ? undefined : rest.find((one) => !one.startsWith("-"));
+  if (word !== undefined) {
+    process.stderr.write(`ruvllm models ${name}: '${word}': it takes no name\n`);
+    return undefined;
+  }
+  return [meant.command, ...rest];
+}
+
 const given = process.argv.slice(2);
-run(given.length > 0 ? given : ["chat"]);
+if (given[0] !== "models") {
+  run(given.length > 0 ? given : ["chat"]);
+} else if (given[1] === "--help" || given[1] === "-h") {
+  process.stdout.write(usage());
+} else {
+  const meant = argumentsOfModels(given.slice(1));
+  if (meant !== undefined) run(meant);
+  else process.exitCode = 2;
+}

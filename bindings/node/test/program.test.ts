@@ -44,6 +44,25 @@ test("without arguments it chats", async () => {
   assert.deepEqual(await run(SHOW, []), { code: 0, out: "chat|typed" });
 });
 
+test("models has words for commands of the program", async () => {
+  const meant: Array<[string[], string[]]> = [
+    [["list", "--json"], ["list", "--json"]],
+    [["download", "owner/repo", "--json"], ["pull", "owner/repo", "--json"]],
+    [["status", "--json"], ["cache", "--json"]],
+    [["delete", "hf:owner/repo", "--yes"], ["rm", "hf:owner/repo", "--yes"]],
+  ];
+  for (const [given, wanted] of meant) {
+    const out = [...wanted, "typed"].join("|");
+    assert.deepEqual(await run(SHOW, ["models", ...given]), { code: 0, out });
+  }
+  for (const wrong of [[], ["lists"], ["toString"], ["status", "clean"], ["list", "a"]]) {
+    const { code, out } = await run(SHOW, ["models", ...wrong]);
+    assert.equal(code, 2);
+    assert.match(out, /^ruvllm models/);
+  }
+  assert.match((await run(SHOW, ["models", "--help"])).out, /download NAME/);
+});
+
 test("the program's exit code is passed on", async () => {
   assert.equal((await run("exit 3", ["run"])).code, 3);
   assert.equal((await run("kill -KILL $$", ["run"])).code, 128 + 9);
