@@ -262,6 +262,23 @@ TEST_F(CInterface, AWaitingCallIsCancelledByAnotherThread) {
   ruvllm_call_free(call);
 }
 
+// Also where more had come than was taken.
+TEST_F(CInterface, NoEventFollowsACancel) {
+  for (int i = 0; i < 10; ++i) {
+    ruvllm_call* const call = begun("/v1/completions", kEndless);
+    const char* data = nullptr;
+    size_t size = 0;
+    ruvllm_status status = RUVLLM_OK;
+    for (int n = 0; n <= i && status == RUVLLM_OK; ++n) {
+      status = ruvllm_call_next(call, -1, &data, &size, nullptr);
+    }
+    ruvllm_call_cancel(call);
+    const ruvllm_status wanted = status == RUVLLM_END ? RUVLLM_END : RUVLLM_CANCELLED;
+    EXPECT_EQ(ruvllm_call_next(call, -1, &data, &size, nullptr), wanted);
+    ruvllm_call_free(call);
+  }
+}
+
 TEST_F(CInterface, TheAnswersOfManyThreadsAreTheSame) {
   ruvllm_text* text = nullptr;
   ASSERT_EQ(ruvllm_chat(model_, kQuestion, nullptr, nullptr, &text, nullptr), RUVLLM_OK);

@@ -27,10 +27,12 @@ CallResult<ruvllm_status> RunningCall::next(LocalReply::Deadline deadline) {
   return done;
 }
 
-// An answer that is not streamed may come in many pieces.
+// An answer that is not streamed may come in many pieces. Of one that was cancelled no event follows
+// that had come before.
 CallResult<ruvllm_status> RunningCall::advance(LocalReply::Deadline deadline) {
   while (true) {
-    if (reply_->is_stream() && TRY(next_event())) return RUVLLM_OK;
+    const bool is_cut = reply_->stop_token().stop_requested();
+    if (!is_cut && reply_->is_stream() && TRY(next_event())) return RUVLLM_OK;
     switch (reply_->wait(deadline)) {
       case LocalReply::State::waiting:
         return RUVLLM_PENDING;
