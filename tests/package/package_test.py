@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Installs a built tree into a temporary prefix and uses it as a stranger would: a project outside the
-tree that says find_package(ruvllm), and a compiler call with the flags of pkg-config. Both build
-examples/ask.cpp, and each program must answer a question that has quotes in it.
+tree that says find_package(ruvllm), and compiler calls with the flags of pkg-config. They build
+examples/ask.cpp and ask_c.c, and each program must answer a question that has quotes in it.
 
     package_test.py --build build/release --source . --compiler c++
 """
@@ -45,16 +45,17 @@ def by_cmake(args, folder, prefix):
     check_answer(build / "outside", args.source, "find_package")
 
 
-def by_pkg_config(args, folder, prefix):
+def by_pkg_config(args, folder, prefix, package, language, example):
     tool = shutil.which("pkg-config")
     if tool is None:
         sys.exit("pkg-config is not installed (packages-test.txt)")
-    found = [file.parent for file in prefix.rglob("ruvllm.pc")]
-    flags = run(tool, "--cflags", "--libs", "ruvllm",
-                env={**os.environ, "PKG_CONFIG_PATH": str(found[0])}).split()
-    program = folder / "linked"
-    run(args.compiler, "-std=c++20", args.source / "examples/ask.cpp", *flags, "-o", program)
-    check_answer(program, args.source, "pkg-config")
+    found = next(prefix.rglob(f"{package}.pc")).parent
+    flags = run(tool, "--cflags", "--libs", package,
+                env={**os.environ, "PKG_CONFIG_PATH": str(found)}).split()
+    program = folder / package
+    run(args.compiler, *language, args.source / "examples" / example, "-x", "none", *flags,
+        f"-Wl,-rpath,{found.parent}", "-o", program)
+    check_answer(program, args.source, f"pkg-config {package}")
 
 
 def main():
@@ -69,7 +70,8 @@ def main():
         prefix = folder / "prefix"
         run("cmake", "--install", args.build, "--prefix", prefix)
         by_cmake(args, folder, prefix)
-        by_pkg_config(args, folder, prefix)
+        by_pkg_config(args, folder, prefix, "ruvllm", ["-std=c++20", "-x", "c++"], "ask.cpp")
+        by_pkg_config(args, folder, prefix, "ruvllm-c", ["-std=c11", "-x", "c"], "ask_c.c")
 
 
 main()
