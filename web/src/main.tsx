@@ -5,6 +5,9 @@ import * as talk from "./core/talk.ts";
 import "./style.css";
 import { App } from "./ui/app.tsx";
 
-render(<App />, document.getElementById("app")!);
+// In place of what index.html shows until now; nothing is painted in between.
+const root = document.getElementById("app")!;
+root.replaceChildren();
+render(<App />, root);
 void readHeads();
 talk.readServer().catch((error) => keyAsked.value || talk.sayError(error));

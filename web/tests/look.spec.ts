@@ -304,3 +304,21 @@ test("metrics that cannot be read say why", async ({ page, scripted }) => {
   scripted.isGone = false;
   await expect(page.getByRole("alert").filter({ hasText: "cannot be reached" })).toHaveCount(0);
 });
+
+test.describe("before the script has come", () => {
+  const kFrame = [".sidebar", ".mark", ".bar", ".composer .box"];
+  const boxes = (page: Page) => Promise.all(kFrame.map(async (name) => [name, await page.locator(name).first().boundingBox()]));
+
+  test("the frame is where it then stays", async ({ page, scripted }) => {
+    await page.route("**/page.js", (route) => route.abort());
+    await page.goto(scripted.url);
+    await expect(page.locator(".shell")).toBeVisible();
+    await expect(page.getByRole("button")).toHaveCount(0);
+    const before = await boxes(page);
+    await page.unroute("**/page.js");
+    await page.reload();
+    await expect(page.getByLabel("Message", { exact: true })).toBeVisible();
+    await expect(page.locator(".shell")).toHaveCount(0);
+    expect(await boxes(page)).toEqual(before);
+  });
+});
