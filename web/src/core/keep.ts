@@ -1,8 +1,10 @@
-// Conversations in this browser's IndexedDB. Where it cannot be used (a private window, a full disk)
+// Conversations in this browser's IndexedDB, which all tabs of the page share: one that another tab has
+// changed since it was read here is merged within the transaction that keeps it. Where it cannot be used (a private window, a full disk)
 // they stay in memory, and the page says so.
 import type { Conversation } from "./tree.ts";
-import { titleOf } from "./tree.ts";
+import { newId, titleOf } from "./tree.ts";
 import { Cell } from "./cell.ts";
+import { merged } from "./merge.ts";
 
 // A row of the list.
 export interface Head {
@@ -88,22 +90,59 @@ export async function readHeads(): Promise<void> {
   }
 }
 
-export async function keep(conversation: Conversation): Promise<void> {
+// What this tab has read or kept last, of the conversations that it has had open.
+const bases = new Map<string, Conversation>();
+const kMostBases = 4;
+
+export function setBase(conversation: Conversation): void {
+  bases.delete(conversation.id);
+  bases.set(conversation.id, conversation);
+  if (bases.size > kMostBases) bases.delete(bases.keys().next().value!);
+}
+export const baseOf = (id: string): Conversation | undefined => bases.get(id);
+
+// Other tabs hear the ids of what has changed.
+const channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("ruvllm-conversations");
+export function onOtherTab(changed: (id: string) => void): void {
+  channel?.addEventListener("message", ({ data }) => {
+    if (typeof data !== "string") return;
+    void readHeads();
+    changed(data);
+  });
+}
+
+// Gives what is kept then: with what another tab has added.
+export async function keep(conversation: Conversation): Promise<Conversation> {
   showHead(headOf(conversation));
   inMemory.set(conversation.id, conversation);
+  // Now: until this is kept, another keeping may bring what this conversation does not have.
+  const base = bases.get(conversation.id);
   const db = await database();
-  if (!db) return noteFault(undefined);
+  if (!db) {
+    noteFault(undefined);
+    return conversation;
+  }
   try {
     const transaction = db.transaction([kConversations, kHeads], "readwrite");
     const end = ended(transaction);
     end.catch(() => undefined);
-    transaction.objectStore(kConversations).put(conversation);
-    transaction.objectStore(kHeads).put(headOf(conversation));
+    const store = transaction.objectStore(kConversations);
+    const theirs = await done(store.get(conversation.id) as IDBRequest<Conversation | undefined>);
+    const isChanged = theirs !== undefined && base !== undefined && theirs.revision !== base.revision;
+    const kept = { ...(isChanged ? merged(base, conversation, theirs) : conversation), revision: newId() };
+    store.put(kept);
+    transaction.objectStore(kHeads).put(headOf(kept));
     await end;
-    inMemory.delete(conversation.id);
+    setBase(kept);
+    // One that was kept later may have failed, and be here alone.
+    if (inMemory.get(conversation.id) === conversation) inMemory.delete(conversation.id);
     keepFault.set("");
+    showHead(headOf(kept));
+    channel?.postMessage(kept.id);
+    return kept;
   } catch (error) {
     noteFault(error);
+    return conversation;
   }
 }
 
@@ -117,6 +156,7 @@ export async function find(id: string): Promise<Conversation | undefined> {
 
 export async function forget(id: string): Promise<void> {
   inMemory.delete(id);
+  bases.delete(id);
   heads.set(heads.value.filter((head) => head.id !== id));
   const db = await database();
   if (!db) return;
@@ -124,6 +164,7 @@ export async function forget(id: string): Promise<void> {
   transaction.objectStore(kConversations).delete(id);
   transaction.objectStore(kHeads).delete(id);
   await ended(transaction).catch(noteFault);
+  channel?.postMessage(id);
 }
 
 // One after another, so that not all of them are in memory at the same time.

@@ -1,7 +1,8 @@
 // What is being talked about: the open conversation, and the answer that is being written.
 import * as api from "./api.ts";
 import { Cell } from "./cell.ts";
-import { find, forget, heads, keep } from "./keep.ts";
+import { baseOf, find, forget, heads, keep, onOtherTab, setBase } from "./keep.ts";
+import { merged } from "./merge.ts";
 import { kNoSampling, settings } from "./settings.ts";
 import type { Settings } from "./settings.ts";
 import {
@@ -54,15 +55,37 @@ const inSession = new Map<string, string[]>();
 
 export const isBusy = (): boolean => live.value !== null;
 
+// Keeps the open one. What another tab has added is shown, on top of what was changed here meanwhile.
+async function keepOpen(): Promise<void> {
+  const before = open.value;
+  const kept = await keep(before);
+  if (open.value.id !== kept.id) return;
+  open.set(open.value === before ? kept : merged(before, open.value, kept));
+}
+
 // A conversation that is not the open one any more is changed where it is kept.
 async function update(id: string, by: (conversation: Conversation) => Conversation): Promise<void> {
   if (open.value.id === id) {
     open.set(by(open.value));
-    return keep(open.value);
+    return keepOpen();
   }
   const other = await find(id);
-  if (other) await keep(by(other));
+  if (!other) return;
+  setBase(other);
+  await keep(by(other));
 }
+
+// Another tab has kept or deleted it.
+onOtherTab((id) => {
+  const base = baseOf(id);
+  if (open.value.id !== id || !base) return;
+  find(id).then((theirs) => {
+    if (!theirs || open.value.id !== id || baseOf(id) !== base || theirs.revision === base.revision) return;
+    const ours = open.value;
+    open.set(ours === base ? theirs : merged(base, ours, theirs));
+    setBase(theirs);
+  }, sayError);
+});
 
 // JSON that the user wrote; fails with a message for the user.
 function parsed(text: string, what: string): unknown {
@@ -194,7 +217,7 @@ async function answer(path: Message[]): Promise<void> {
   let failure: unknown;
   const asked = open.value;
   try {
-    await keep(asked);
+    await keepOpen();
     Object.assign(body, await contents(asked, path));
     await api.chat(body, control.signal, (chunk) => take(chunk, stats, tallies));
     if (asked.session) inSession.set(asked.session, [...path.filter((m) => m.role !== "assistant" || m.text !== "").map((m) => m.id), message.id]);
@@ -259,7 +282,7 @@ export function rewrite(id: string, text: string): void {
   const message: Message = { ...before, id: newId(), text, created: Date.now() };
   delete message.stats;
   open.set(withMessage(open.value, message));
-  void keep(open.value);
+  void keepOpen();
 }
 
 // What the user says that the calls gave.
@@ -288,18 +311,18 @@ export function giveResults(id: string, results: string[]): void {
 export function choose(id: string): void {
   if (isBusy()) return;
   open.set(withChosen(open.value, id));
-  void keep(open.value);
+  void keepOpen();
 }
 
 export function remove(id: string): void {
   if (isBusy()) return;
   open.set(without(open.value, id));
-  void keep(open.value);
+  void keepOpen();
 }
 
 export function setSystem(text: string): void {
   open.set({ ...open.value, system: text });
-  if (Object.keys(open.value.messages).length > 0) void keep(open.value);
+  if (Object.keys(open.value.messages).length > 0) void keepOpen();
 }
 
 export async function startNew(session?: string): Promise<void> {
@@ -314,11 +337,13 @@ export async function show(id: string): Promise<boolean> {
   const found = await find(id);
   if (!found) return false;
   await stop();
-  // A page that was closed while it wrote has left its answer as it was.
+  // A page that was closed while it wrote has left its answer as it was; another tab that still writes
+  // keeps its own, as this is no change of the user.
   let conversation = found;
   for (const message of Object.values(found.messages)) {
     if (message.state === "streaming") conversation = withChanged(conversation, { ...message, state: "stopped" });
   }
+  setBase(conversation);
   open.set(conversation);
   return true;
 }

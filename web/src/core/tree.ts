@@ -50,6 +50,7 @@ export interface Conversation {
   updated: number;
   system: string;
   session?: string; // of the server
+  revision?: string; // another one each time that it is kept
   messages: Record<string, Message>;
   chosen: Record<string, string>; // of a parent's id, or kRoot
 }

@@ -1,0 +1,50 @@
+// Two tabs with the same conversations.
+import { answers, ask, begin, expect, questions, test } from "./page.ts";
+
+test("two tabs do not overwrite each other's messages", async ({ page, context, scripted }) => {
+  await page.goto(scripted.url);
+  await ask(page, "say first");
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await expect(answers(other).first()).toContainText("first");
+  // The other has not heard of it where its messages are lost.
+  await begin(page, `slowly ${"word ".repeat(600)}`);
+  await ask(other, "say from the other tab");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await expect(answers(page).filter({ hasText: "Stopped." })).toHaveCount(1);
+  await page.reload();
+  await expect(questions(page).first()).toBeVisible();
+  // Every message is there, shown or as an alternative.
+  const kept = await page.evaluate(
+    () =>
+      new Promise<string[]>((resolve) => {
+        const request = indexedDB.open("ruvllm");
+        request.onsuccess = () => {
+          const all = request.result.transaction("conversations").objectStore("conversations").getAll();
+          all.onsuccess = () => resolve((all.result as { messages: Record<string, { text: string }> }[]).flatMap((c) => Object.values(c.messages).map((m) => m.text)));
+        };
+      }),
+  );
+  expect(kept).toContain("say first");
+  expect(kept).toContain("say from the other tab");
+  expect(kept).toContain("from the other tab");
+  expect(kept.filter((text) => text.startsWith("word"))).toHaveLength(1);
+  expect(kept.filter((text) => text.startsWith("slowly"))).toHaveLength(1);
+});
+
+test("a tab shows what another one adds, renames and deletes", async ({ page, context, scripted }) => {
+  await page.goto(scripted.url);
+  await ask(page, "say one");
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await expect(answers(other)).toHaveCount(1);
+  await ask(page, "say two");
+  await expect(answers(other).nth(1)).toContainText("two");
+  await other.getByRole("button", { name: "New conversation" }).click();
+  await ask(other, "say elsewhere");
+  await expect(page.getByRole("link", { name: "say elsewhere" })).toBeVisible();
+  await other.getByRole("link", { name: "say elsewhere" }).hover();
+  await other.getByRole("button", { name: "Delete say elsewhere" }).click();
+  await other.getByRole("button", { name: "Delete", exact: true }).click();
+  await expect(page.getByRole("link", { name: "say elsewhere" })).toHaveCount(0);
+});
