@@ -194,9 +194,15 @@ test("a long conversation opens at its end, has all its texts, and only near one
   await expect(answers(page).first().locator("strong")).toHaveText("bold");
   await expect(page.getByRole("article").first()).toHaveAttribute("aria-posinset", "1");
   await expect(page.getByRole("article").first()).toHaveAttribute("aria-setsize", "2000");
-  await noFindings(page);
   await page.getByRole("button", { name: "To the end" }).click();
   await expect(page.getByRole("article").nth(1999)).toBeInViewport();
+});
+
+test("axe finds nothing serious in messages of which some are texts alone", async ({ page }) => {
+  await importText(page, madeConversation(60, (i) => `message ${i} **bold** ${"words ".repeat(60)}`));
+  await page.getByRole("link", { name: "Long" }).click();
+  await expect(page.getByRole("article")).toHaveCount(60);
+  await noFindings(page);
 });
 
 test("what is read stays where it is while texts around it become messages", async ({ page }) => {
