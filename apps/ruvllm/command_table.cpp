@@ -26,6 +26,7 @@ constexpr Subcommand kSubcommands[] = {
     {"embed", embed_command, "Vectors of texts", kUse},
     {"rerank", rerank_command, "Sort texts by how well they answer a query", kUse},
     {"pull", pull_command, "Fetch a model from a hub by its name", kModels},
+    {"push", push_command, "Send model files to a hub", kModels},
     {"list", list_command, "The models that are here, and short names of others", kModels},
     {"ls", list_command, "", ""},
     {"tag", tag_command, "Give a model a name with a tag; every version stays", kModels},

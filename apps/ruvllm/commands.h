@@ -11,8 +11,9 @@ int serve_command(int argc, char** argv);
 int mcp_command(int argc, char** argv);
 int embed_command(int argc, char** argv);
 int rerank_command(int argc, char** argv);
-// Getting models, and those that are here.
+// Getting models, giving them, and those that are here.
 int pull_command(int argc, char** argv);
+int push_command(int argc, char** argv);
 int list_command(int argc, char** argv);
 int rm_command(int argc, char** argv);
 int tag_command(int argc, char** argv);

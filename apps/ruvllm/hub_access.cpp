@@ -71,8 +71,9 @@ bool hub_is_offline() {
   return is_true(variable("HF_HUB_OFFLINE")) || is_true(variable("TRANSFORMERS_OFFLINE"));
 }
 
-Result<std::unique_ptr<HubAccess>> open_hub() {
+Result<std::unique_ptr<HubAccess>> open_hub(int64_t stall_s) {
   HubHttp::Options options;
+  options.stall_s = stall_s;
   options.endpoint = variable("HF_ENDPOINT");
   if (options.endpoint.empty()) options.endpoint = "https://huggingface.co";
   while (options.endpoint.ends_with('/')) options.endpoint.pop_back();

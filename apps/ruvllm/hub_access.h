@@ -25,7 +25,8 @@ struct HubAccess {
       : cache(std::move(folder)), http(std::move(options), cancellation) {}
 };
 // HF_ENDPOINT, HF_TOKEN or the file that `hf auth login` writes; the token is sent over https, or
-// to this machine. Fails: invalid (what a variable says), unsupported (no libcurl).
-Result<std::unique_ptr<HubAccess>> open_hub();
+// to this machine. A connection without a byte for stall_s seconds counts as broken. Fails: invalid
+// (what a variable says), unsupported (no libcurl).
+Result<std::unique_ptr<HubAccess>> open_hub(int64_t stall_s = 30);
 
 }  // namespace ruv

@@ -22,13 +22,6 @@ constexpr int64_t kLongestWaitMs = 10'000;
 constexpr int64_t kLongestAskedMs = 60'000;
 constexpr std::chrono::milliseconds kLookAgain(50);
 
-// What a server wrote, for a message: one line of plain letters.
-std::string shown(std::string_view text) {
-  std::string line(text.substr(0, kMaxShown));
-  for (char& c : line) c = static_cast<unsigned char>(c) < 32 || c == 127 ? ' ' : c;
-  return line;
-}
-
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
@@ -45,18 +38,25 @@ std::string without_query(const std::string& url) { return url.substr(0, url.fin
 
 }  // namespace
 
+std::string one_line(std::string_view text) {
+  std::string line(text.substr(0, kMaxShown));
+  for (char& c : line) c = static_cast<unsigned char>(c) < 32 || c == 127 ? ' ' : c;
+  return line;
+}
+
 // The port is always written, so that origins can be compared as texts. A user's name in a URL
 // could make it look like another host's.
 Result<std::string> origin_of(std::string_view url) {
   const bool is_https = lower(url.substr(0, 8)) == "https://";
   const bool is_http = lower(url.substr(0, 7)) == "http://";
   if (!is_https && !is_http)
-    return fail(Code::invalid, "'{}' is not an http or https URL", shown(url));
+    return fail(Code::invalid, "'{}' is not an http or https URL", one_line(url));
   const std::string_view rest = url.substr(is_https ? 8 : 7);
   std::string host = lower(rest.substr(0, rest.find_first_of("/?#")));
   const bool is_plain =
       host.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") == std::string::npos;
-  if (host.empty() || !is_plain) return fail(Code::invalid, "'{}' has no plain host", shown(url));
+  if (host.empty() || !is_plain)
+    return fail(Code::invalid, "'{}' has no plain host", one_line(url));
   if (host.find(':', host.rfind(']') == host.npos ? 0 : host.rfind(']')) == host.npos)
     host += is_https ? ":443" : ":80";
   return (is_https ? "https://" : "http://") + host;
@@ -87,7 +87,7 @@ Status status_of_answer(const HttpAnswerHead& head, const std::string& what) {
   if (status >= 200 && status < 300) return {};
   const std::string_view said = head.header("x-error-message");
   const std::string detail = fmt::format("{}: the server answers {}{}{}", what, status,
-                                         said.empty() ? "" : ": ", shown(said));
+                                         said.empty() ? "" : ": ", one_line(said));
   if (!head.header("x-xet-hash").empty() || lower(said).find("xet") != std::string::npos) {
     return fail(Code::unsupported, "{}; it gives this file over Xet only, which is not spoken here",
                 detail);
@@ -191,7 +191,7 @@ Result<std::string> HubHttp::text_once(const HttpExchange& exchange, size_t limi
     if (encoding.empty() || encoding == "identity") return Status();
     return Status(fail(Code::unsupported,
                        "{}: the answer is packed as '{}', which was not asked for", what,
-                       shown(encoding)));
+                       one_line(encoding)));
   };
   sink.on_body = [&](std::string_view bytes) {
     if (body.size() + bytes.size() > limit)

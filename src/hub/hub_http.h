@@ -21,6 +21,8 @@ inline constexpr int kMaxRedirects = 5;
 Result<std::string> origin_of(std::string_view url);
 // Where a "Location" leads from a URL. Fails: corrupt (no URL, or from https to http).
 Result<std::string> redirected(const std::string& from, std::string_view location);
+// What a server wrote, for a message: its first bytes as one line without control characters.
+std::string one_line(std::string_view text);
 // What a refusal's answer says, in words; empty status codes do not occur. `what` names the thing
 // that was asked for.
 Status status_of_answer(const HttpAnswerHead& head, const std::string& what);

@@ -22,16 +22,6 @@ std::string escaped(std::string_view revision) {
   return text;
 }
 
-// One request names the commit, all files, their sizes and their digests.
-Result<RepoListing> ask_listing(HubHttp& http, const HubReference& reference) {
-  HttpExchange exchange;
-  exchange.method = "GET";
-  exchange.url = fmt::format("{}/api/models/{}/revision/{}?blobs=true", http.options().endpoint,
-                             reference.repo, escaped(reference.revision));
-  const std::string text = TRY(http.text(exchange, kMaxHubJson, reference.repo));
-  return read_repo_listing(text, fmt::format("the hub's list of {}", reference.repo));
-}
-
 // A content that is here in its full size and that no loss of power has damaged.
 bool is_here(const std::string& blob, const RepoFile& file) {
   if (!file_exists(blob)) return false;
@@ -130,6 +120,15 @@ class Pull {
 };
 
 }  // namespace
+
+Result<RepoListing> ask_listing(HubHttp& http, const HubReference& reference) {
+  HttpExchange exchange;
+  exchange.method = "GET";
+  exchange.url = fmt::format("{}/api/models/{}/revision/{}?blobs=true", http.options().endpoint,
+                             reference.repo, escaped(reference.revision));
+  const std::string text = TRY(http.text(exchange, kMaxHubJson, reference.repo));
+  return read_repo_listing(text, fmt::format("the hub's list of {}", reference.repo));
+}
 
 Result<PulledModel> pull_model(HubHttp& http, const HubCache& cache, const HubReference& reference,
                                const PullOptions& options) {

@@ -28,6 +28,10 @@ struct PullOptions {
   TransferWatch watch = {};
 };
 
+// One request names the commit, all files, their sizes and their digests. Fails: as
+// read_repo_listing and the hub's answers.
+Result<RepoListing> ask_listing(HubHttp& http, const HubReference& reference);
+
 // Fetches what of the model is not here yet. Waits for another process that fetches the same file.
 // Fails: as choose_files, fetch_file and the hub's answers; corrupt (a listing that is refused).
 Result<PulledModel> pull_model(HubHttp& http, const HubCache& cache, const HubReference& reference,

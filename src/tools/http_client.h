@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,10 +20,14 @@
 namespace ruv {
 
 struct HttpExchange {
-  std::string method;                     // "GET", "POST", "DELETE"
+  std::string method;                     // "GET", "POST", "PUT", "DELETE"
   std::string url;                        // http:// or https://
   std::vector<std::string> headers = {};  // "Name: value"
   std::string body = {};
+  // Instead of `body`: body_bytes bytes, of which it fills the span with those from the offset on.
+  // A failure ends the exchange, which returns it.
+  std::function<Status(uint64_t offset, std::span<char>)> body_part = {};
+  uint64_t body_bytes = 0;
   int64_t timeout_ms = 30'000;  // of all of it; 0: none
   int64_t stall_s = 0;          // ends with `deadline` after this time without a byte; 0: never
   const Cancellation* cancellation = nullptr;

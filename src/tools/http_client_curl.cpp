@@ -33,6 +33,7 @@ struct AnswerInProgress {
   size_t header_bytes = 0;
   bool has_head = false;
   Status failure = {};
+  uint64_t n_sent = 0;  // of exchange.body_part
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -58,6 +59,7 @@ void take_header_line(AnswerInProgress& answer, std::string_view line) {
 struct AnswerTarget {
   AnswerInProgress* answer;
   CURL* easy;
+  const HttpExchange* exchange;
 };
 
 Status begin_answer(AnswerInProgress& answer, CURL* easy) {
@@ -98,6 +100,25 @@ size_t on_body(char* bytes, size_t size, size_t n, void* to) {
   answer.failure = begin_answer(answer, target.easy);
   if (answer.failure.ok()) answer.failure = answer.sink.on_body({bytes, size * n});
   return answer.failure.ok() ? size * n : 0;
+}
+
+size_t on_upload(char* bytes, size_t size, size_t n, void* to) {
+  const auto& target = *static_cast<AnswerTarget*>(to);
+  AnswerInProgress& answer = *target.answer;
+  const uint64_t left = target.exchange->body_bytes - answer.n_sent;
+  const size_t part = static_cast<size_t>(std::min<uint64_t>(left, size * n));
+  if (part == 0) return 0;
+  answer.failure = target.exchange->body_part(answer.n_sent, {bytes, part});
+  if (!answer.failure.ok()) return CURL_READFUNC_ABORT;
+  answer.n_sent += part;
+  return part;
+}
+
+// The connection is to be used again after an answer that came too early.
+int on_rewind(void* to, curl_off_t offset, int origin) {
+  if (origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+  static_cast<AnswerTarget*>(to)->answer->n_sent = static_cast<uint64_t>(offset);
+  return CURL_SEEKFUNC_OK;
 }
 
 // The query may hold a secret, as signed URLs do.
@@ -154,7 +175,13 @@ void HttpClient::Wire::configure(const HttpExchange& exchange, curl_slist* heade
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, static_cast<long>(exchange.stall_s));
   }
-  if (exchange.method == "POST") {
+  if (exchange.body_part) {
+    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, exchange.method.c_str());
+    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(exchange.body_bytes));
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_upload);
+    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
+  } else if (exchange.method == "POST") {
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, exchange.body.data());
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
@@ -169,6 +196,8 @@ void HttpClient::Wire::connect_answer(AnswerTarget& target) {
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &target);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &target);
+  curl_easy_setopt(easy, CURLOPT_READDATA, &target);
+  curl_easy_setopt(easy, CURLOPT_SEEKDATA, &target);
 }
 
 // Waits on the connection and on a wake-up; libcurl itself keeps the time limits.
@@ -215,7 +244,7 @@ Status HttpClient::exchange(const HttpExchange& exchange, const HttpAnswerSink& 
     if (longer == nullptr) return fail(Code::out_of_memory, "no memory for a header");
   }
   AnswerInProgress answer{sink};
-  AnswerTarget target{&answer, wire->easy};
+  AnswerTarget target{&answer, wire->easy, &exchange};
   wire->configure(exchange, headers.get());
   wire->connect_answer(target);
   curl_multi_add_handle(wire->multi, wire->easy);

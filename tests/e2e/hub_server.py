@@ -16,6 +16,8 @@ import threading
 import time
 import urllib.parse
 
+from hub_uploads import HubUploads, StoreUploads, Uploads
+
 LFS_FROM = 1 << 12  # contents of this size and more are LFS files
 
 
@@ -79,8 +81,7 @@ class HubServer:
         self.xet_only = False
         self.delay_s = 0.0  # before each piece that is sent
         self.expired = set()  # signatures that are refused
-        self.commits = []  # what was pushed
-        self.uploads = {}  # digest → bytes
+        self.pushes = Uploads()
         self.manifests = {}  # of a registry: "namespace/name:tag" → (bytes, headers)
         self.layers = {}  # of a registry: digest → content
         self._hub = self._serve(HubHandler)
@@ -276,7 +277,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             begin += piece
 
 
-class HubHandler(Handler):
+class HubHandler(HubUploads, Handler):
     def do_GET(self):
         self.begin()
         path = urllib.parse.urlsplit(self.path).path
@@ -368,7 +369,7 @@ class HubHandler(Handler):
                         Content_Type="application/vnd.docker.distribution.manifest.v2+json")
 
 
-class StoreHandler(Handler):
+class StoreHandler(StoreUploads, Handler):
     """The origin with the contents. It refuses a request that carries a token, as signed URLs do."""
 
     def do_GET(self):

@@ -274,6 +274,20 @@ def registry_manifest_seeds():
     yield "name", b"ollama:127.0.0.1:5000/library/tiny-1.5:q4_K_M"
 
 
+def upload_answers_seeds():
+    href = {"href": "https://store.example/x?signature=1"}
+    entry = {"oid": "a" * 64, "size": 250}
+    parts = {"chunk_size": "100", **{f"{i:05}": f"https://store.example/{i}" for i in (1, 2, 3)}}
+    yield "modes", (b'{"files": [{"path": "a.gguf", "uploadMode": "lfs", "shouldIgnore": false},'
+                    b' {"path": "b", "uploadMode": "regular"}]}')
+    yield "whole", json.dumps({"transfer": "basic", "objects": [
+        {**entry, "actions": {"upload": {**href, "header": {"X-A": "b"}}, "verify": href}}]}).encode()
+    yield "parts", json.dumps({"transfer": "multipart", "objects": [
+        entry, {**entry, "actions": {"upload": {**href, "header": parts}}}]}).encode()
+    yield "refused", json.dumps({"objects": [{**entry, "error": {"code": 422, "message": "no"}}]}).encode()
+    yield "commit", json.dumps({"commitOid": "b" * 40, "commitUrl": "https://hub.example/c"}).encode()
+
+
 def packed_file_seeds():
     """Header, a byte for the payload's length in blocks less one, directory: see the target."""
     block, entry = 2 << 20, "<H1sBB5Q"
@@ -481,6 +495,7 @@ def main():
                           ("page_store", page_store_seeds),
                           ("session_file", session_file_seeds), ("json", json_seeds),
                           ("registry_manifest", registry_manifest_seeds),
+                          ("upload_answers", upload_answers_seeds),
                           ("route_body", route_body_seeds), ("http", http_seeds),
                           ("http2", http2_seeds),
                           ("schema", schema_seeds)):
