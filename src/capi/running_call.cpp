@@ -27,8 +27,8 @@ CallResult<ruvllm_status> RunningCall::next(LocalReply::Deadline deadline) {
   return done;
 }
 
-// An answer that is not streamed may come in many pieces. Of one that was cancelled no event follows
-// that had come before.
+// An answer that is not streamed may come in many pieces. Once a call is cancelled, events that had
+// come before are dropped.
 CallResult<ruvllm_status> RunningCall::advance(LocalReply::Deadline deadline) {
   while (true) {
     const bool is_cut = reply_->stop_token().stop_requested();
