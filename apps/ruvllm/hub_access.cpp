@@ -1,5 +1,7 @@
 #include "hub_access.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -69,6 +71,14 @@ Result<std::string> hub_cache_folder() {
 
 bool hub_is_offline() {
   return is_true(variable("HF_HUB_OFFLINE")) || is_true(variable("TRANSFORMERS_OFFLINE"));
+}
+
+Status offline_failure(const Status& not_here) {
+  if (not_here.code() != Code::not_found) return not_here;
+  const char* const name =
+      is_true(variable("HF_HUB_OFFLINE")) ? "HF_HUB_OFFLINE" : "TRANSFORMERS_OFFLINE";
+  return {Code::not_found,
+          fmt::format("{}, and {} keeps it from being fetched", not_here.message(), name)};
 }
 
 Result<std::unique_ptr<HubAccess>> open_hub(int64_t stall_s) {

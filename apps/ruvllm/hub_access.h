@@ -15,6 +15,9 @@ namespace ruv {
 Result<std::string> hub_cache_folder();
 // HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE: nothing may be asked of a hub.
 bool hub_is_offline();
+// What the user can do about a model that is not here: hub_is_offline() keeps it from being
+// fetched.
+Status offline_failure(const Status& not_here);
 
 // A hub with the cache of its models. Its cancellation is raised by no one but the owner.
 struct HubAccess {

@@ -25,7 +25,8 @@ Result<PulledModel> fetch_registry_model(const RegistryReference& reference,
   if (hub_is_offline() || call.prefer_local) {
     Result<PulledModel> found = find_in_registry_store(store, reference);
     const bool is_absent = !found && found.error().code() == Code::not_found;
-    if (hub_is_offline() || !is_absent) return found;
+    if (!is_absent) return found;
+    if (hub_is_offline()) return tl::unexpected(offline_failure(found.error()));
     if (!is_quiet())
       fmt::print(stderr, "ruvllm: {} is not here: fetching it\n", text_of(reference));
   }

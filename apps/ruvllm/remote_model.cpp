@@ -14,7 +14,8 @@ Result<PulledModel> fetch_remote(const HubReference& reference, const RemoteCall
     // A content that a loss of power damaged was removed, and is fetched like one that never was.
     const bool is_gone = !found && (found.error().code() == Code::not_found ||
                                     found.error().code() == Code::corrupt);
-    if (hub_is_offline() || !is_gone) return found;
+    if (!is_gone) return found;
+    if (hub_is_offline()) return tl::unexpected(offline_failure(found.error()));
     if (!is_quiet())
       fmt::print(stderr, "ruvllm: {} is not here: fetching it\n", text_of(reference));
   }

@@ -61,7 +61,7 @@ class HubTest(HubCase):
         self.assertEqual(pulled["n_fetched"], 0)
         offline = self.pull(REPO + ":Q2_K", HF_HUB_OFFLINE="1", HF_ENDPOINT="http://127.0.0.1:9")
         self.assertEqual(offline["path"], pulled["path"])
-        self.refused("is not here", REPO + ":Q8_0", HF_HUB_OFFLINE="1")
+        self.refused("HF_HUB_OFFLINE keeps it from being fetched", REPO + ":Q8_0", HF_HUB_OFFLINE="1")
 
     def test_a_new_commit_shares_what_did_not_change(self):
         self.pull(REPO)
