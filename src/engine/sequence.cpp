@@ -242,7 +242,7 @@ void Sequence::choose(int64_t row, std::span<float> logits, SampleScratch& scrat
   std::span<const Token> draft;
   if (row > 0) draft = std::span(drafts_->draft.tokens).first(static_cast<size_t>(row));
   // What the context still has of it.
-  const int64_t n_answer = std::min(n_generated(), std::ssize(answered()));
+  const int64_t n_answer = std::min<int64_t>(n_generated(), std::ssize(answered()));
   chooser_.choose(row, logits.first(static_cast<size_t>(n_vocab())),
                   {answered(), draft, n_answer + row - text_.n_healed(draft)}, scratch);
 }
