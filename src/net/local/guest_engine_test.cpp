@@ -19,9 +19,9 @@ Script endless() {
 }
 
 TEST(GuestEngine, ItsEndEndsItsOwnRequestsAndNoOthers) {
+  std::atomic<int> n_ended{0}, n_ended_of_host{0};  // the engine's last events count, too
   ScriptedEngine engine;
   engine.set_scripts({endless()});
-  std::atomic<int> n_ended{0}, n_ended_of_host{0};
   const auto counted = [](std::atomic<int>& n) {
     return [&n](const Event& event) { n += event.finish == FinishReason::cancelled ? 1 : 0; };
   };
@@ -40,9 +40,9 @@ TEST(GuestEngine, ItsEndEndsItsOwnRequestsAndNoOthers) {
 }
 
 TEST(GuestEngine, WhatIsRefusedOrEndedIsNotWaitedFor) {
+  std::atomic<bool> ended{false};
   ScriptedEngine engine;
   engine.refuse_after(0, Status(Code::unavailable, "full"));
-  std::atomic<bool> ended{false};
   {
     GuestEngine guest(engine);
     EXPECT_EQ(guest.submit({.prompt = {1}}).error().code(), Code::unavailable);
