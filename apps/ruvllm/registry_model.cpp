@@ -35,14 +35,8 @@ Result<PulledModel> fetch_registry_model(const RegistryReference& reference,
   http_options.endpoint = endpoint_of(reference);
   const Cancellation cancellation;
   HubHttp http(std::move(http_options), cancellation);
-  const InterruptScope ctrl_c;
-  TransferProgress progress(call.progress_lines);
-  PullOptions options;
-  options.connections = static_cast<int>(call.connections);
-  options.watch = [&](const TransferState& state) {
-    progress.show(state);
-    return !ctrl_c.interrupted();
-  };
+  AwaitedTransfer transfer(call.progress_lines);
+  const PullOptions options{static_cast<int>(call.connections), transfer.watch()};
   return pull_from_registry(http, store, reference, options);
 }
 

@@ -21,14 +21,8 @@ Result<PulledModel> fetch_remote(const HubReference& reference, const RemoteCall
   }
   TRY(HttpClient::check_available());
   const std::unique_ptr<HubAccess> hub = TRY(open_hub());
-  const InterruptScope ctrl_c;
-  TransferProgress progress(call.progress_lines);
-  PullOptions options;
-  options.connections = static_cast<int>(call.connections);
-  options.watch = [&](const TransferState& state) {
-    progress.show(state);
-    return !ctrl_c.interrupted();
-  };
+  AwaitedTransfer transfer(call.progress_lines);
+  const PullOptions options{static_cast<int>(call.connections), transfer.watch()};
   return pull_model(hub->http, hub->cache, reference, options);
 }
 

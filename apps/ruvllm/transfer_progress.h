@@ -6,6 +6,7 @@
 #include <string>
 
 #include "hub/transfer.h"
+#include "terminal.h"
 
 namespace ruv {
 
@@ -35,6 +36,23 @@ class TransferProgress {
   uint64_t n_measured_ = 0;
   bool has_start_ = false;
   double bytes_per_second_ = 0;
+};
+
+// A transfer that a person waits for: shown, and stopped by Ctrl-C. Main thread only.
+class AwaitedTransfer {
+ public:
+  explicit AwaitedTransfer(bool lines) : progress_(lines) {}
+  // This object must outlive the transfer.
+  TransferWatch watch() {
+    return [this](const TransferState& state) {
+      progress_.show(state);
+      return !ctrl_c_.interrupted();
+    };
+  }
+
+ private:
+  InterruptScope ctrl_c_;
+  TransferProgress progress_;
 };
 
 // "1:05:09", "4:07": for people.
