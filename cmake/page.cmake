@@ -4,21 +4,25 @@
 function(ruv_embed_page target)
   set(made ${CMAKE_CURRENT_BINARY_DIR}/page_bytes.cpp)
   set(text "// Made by cmake/page.cmake.\n#include \"net/web/page_files.h\"\n\nnamespace ruv {\nnamespace {\n")
-  foreach(name html js css)
-    set(file ${RUV_ROOT}/web/dist/page.${name}.gz)
+  set(entries "PageFile{\"/\", \"text/html; charset=utf-8\", k_page_html}")
+  foreach(name page.html page.js page-prose.js page-temml.js page-views.js)
+    set(file ${RUV_ROOT}/web/dist/${name}.gz)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} bytes HEX)
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-    string(APPEND text "\nconstexpr unsigned char k_${name}[] = {${bytes}};\n")
+    string(MAKE_C_IDENTIFIER ${name} constant)
+    string(APPEND text "\nconstexpr unsigned char k_${constant}[] = {${bytes}};\n")
+    if(name MATCHES "[.]js$")
+      string(APPEND entries
+             ",\n    PageFile{\"/${name}\", \"text/javascript; charset=utf-8\", k_${constant}}")
+    endif()
   endforeach()
   string(APPEND text "
 }  // namespace
 
-const std::array<PageFile, 3>& page_files() {
-  static const std::array<PageFile, 3> kFiles{
-      PageFile{\"/\", \"text/html; charset=utf-8\", k_html},
-      PageFile{\"/page.js\", \"text/javascript; charset=utf-8\", k_js},
-      PageFile{\"/page.css\", \"text/css; charset=utf-8\", k_css}};
+std::span<const PageFile> page_files() {
+  static const PageFile kFiles[] = {
+    ${entries}};
   return kFiles;
 }
 

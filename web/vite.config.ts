@@ -1,5 +1,6 @@
-// One script and one style beside one page, without hashes in their names: the server gives each an
-// ETag of its own.
+// A script for what is seen at first, and one for each part that comes later (src/ui/late.ts), without
+// hashes in their names: the server gives each an ETag of its own. The style becomes a part of the page
+// (tools/pack.mjs).
 import { defineConfig } from "vite";
 
 const server = process.env.RUVLLM_URL ?? "http://127.0.0.1:8080";
@@ -15,8 +16,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     rollupOptions: {
       output: {
-        codeSplitting: false,
         entryFileNames: "page.js",
+        chunkFileNames: "page-[name].js",
         assetFileNames: "page.[ext]",
       },
     },

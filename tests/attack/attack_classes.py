@@ -472,7 +472,7 @@ class Keys(ClassTest):
         return f"Authorization: Bearer {key}\r\n"
 
     # The page's files say nothing of the server or its models.
-    OPEN = ("/health", "/ready", "/", "/page.js", "/page.css")
+    OPEN = ("/health", "/ready", "/", "/page.js", "/page-prose.js", "/page-temml.js", "/page-views.js")
 
     def test_every_route_asks_for_a_key(self):
         _, document, _ = ask(self.server.port, "GET", "/openapi.json", extra=self.key(SECRET))

@@ -243,7 +243,7 @@ test("who reads above is not taken to the end", async ({ page }) => {
   await importText(page, madeConversation(60, (i) => `message ${i}\n\n${"text ".repeat(60)}`));
   await page.getByRole("link", { name: "Long" }).click();
   await begin(page, `slowly ${"word ".repeat(2000)}`);
-  const nTokens = async () => Number.parseInt(await page.locator(".stats").last().locator("span").last().innerText());
+  const nTokens = async () => Number.parseInt((await page.locator(".stats").last().locator("span").last().textContent()) ?? "");
   await expect.poll(nTokens).toBeGreaterThan(2);
   await page.locator(".thread").hover();
   await page.mouse.wheel(0, -3000);

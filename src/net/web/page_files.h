@@ -2,7 +2,6 @@
 // with gzip, each the same bytes for the same sources.
 #pragma once
 
-#include <array>
 #include <span>
 #include <string_view>
 
@@ -14,7 +13,7 @@ struct PageFile {
   std::span<const unsigned char> gzipped;
 };
 
-// The page itself first.
-const std::array<PageFile, 3>& page_files();
+// The page itself first, which has the style, and the scripts.
+std::span<const PageFile> page_files();
 
 }  // namespace ruv

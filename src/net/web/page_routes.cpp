@@ -1,5 +1,6 @@
 // "/": the page for browsers, and for other clients a line that says that a server is there.
 #include <fmt/format.h>
+#include <sodium.h>
 
 #include <boost/beast/zlib/inflate_stream.hpp>
 
@@ -10,12 +11,31 @@
 namespace ruv {
 namespace {
 
-// What the page may do: only this server's own script and style, no frames, no other addresses, and
-// no text that becomes markup (trusted types: there is no policy that could make one).
+// What the page may do: only this server's own scripts and the one style in it, no frames, no other
+// addresses, and no text that becomes markup (trusted types: there is no policy that could make
+// one).
 constexpr std::string_view kPolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "default-src 'none'; script-src 'self'; style-src {}; connect-src 'self'; img-src 'self' "
+    "data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'";
+
+// The digest of the style in the page, as a policy names it.
+std::string allowed_style(std::string_view text) {
+  constexpr std::string_view kBegin = "<style>";
+  const size_t begin = text.find(kBegin);
+  const size_t end = text.find("</style>");
+  if (begin > end || end == text.npos) return "'none'";
+  const std::string_view style = text.substr(begin + kBegin.size(), end - begin - kBegin.size());
+  std::array<unsigned char, crypto_hash_sha256_BYTES> digest{};
+  crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(style.data()),
+                     style.size());
+  std::array<char, sodium_base64_ENCODED_LEN(digest.size(), sodium_base64_VARIANT_ORIGINAL)>
+      text64{};
+  sodium_bin2base64(text64.data(), text64.size(), digest.data(), digest.size(),
+                    sodium_base64_VARIANT_ORIGINAL);
+  return fmt::format("'sha256-{}'", text64.data());
+}
 
 // The files are made by this project: ten bytes of header without optional fields, and eight at the
 // end, of which the last four are the size.
@@ -40,11 +60,13 @@ struct SentFile {
   explicit SentFile(const PageFile& of)
       : file(of),
         plain(unzipped(of.gzipped)),
-        tag(fmt::format("\"{:016x}\"", hash_bytes(std::as_bytes(of.gzipped)))) {}
+        tag(fmt::format("\"{:016x}\"", hash_bytes(std::as_bytes(of.gzipped)))),
+        policy(fmt::format(kPolicy, of.path == "/" ? allowed_style(plain) : "'none'")) {}
 
   PageFile file;
   std::string plain;  // for the few clients that take no gzip
   std::string tag;
+  std::string policy;
 };
 
 HttpResponse send_file(const SentFile& sent, const HttpRequest& request) {
@@ -52,7 +74,7 @@ HttpResponse send_file(const SentFile& sent, const HttpRequest& request) {
   response.headers = {{"ETag", sent.tag},
                       {"Cache-Control", "no-cache"},
                       {"Vary", "Accept, Accept-Encoding"},
-                      {"Content-Security-Policy", std::string(kPolicy)},
+                      {"Content-Security-Policy", sent.policy},
                       {"Referrer-Policy", "no-referrer"},
                       {"Cross-Origin-Opener-Policy", "same-origin"},
                       {"Cross-Origin-Resource-Policy", "same-origin"}};

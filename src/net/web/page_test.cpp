@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sodium.h>
 
 #include <thread>
 
@@ -42,6 +43,15 @@ bool has(const TestResponse& response, std::string_view text) {
   return response.headers.find(text) != std::string::npos;
 }
 
+std::string digest_of(const std::string& text) {
+  std::array<unsigned char, crypto_hash_sha256_BYTES> digest{};
+  crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(text.data()),
+                     text.size());
+  std::string base64(64, '\0');
+  return sodium_bin2base64(base64.data(), base64.size(), digest.data(), digest.size(),
+                           sodium_base64_VARIANT_ORIGINAL);
+}
+
 TEST_F(PageTest, BrowsersGetIt) {
   start();
   const TestResponse page = get("/", kBrowser);
@@ -54,8 +64,19 @@ TEST_F(PageTest, BrowsersGetIt) {
   EXPECT_TRUE(page.body.starts_with("<!doctype html>"));
   EXPECT_NE(page.body.find("src=\"/page.js\""), std::string::npos);
   // Nothing in it that the policy does not allow.
-  EXPECT_EQ(page.body.find("<style"), std::string::npos);
   EXPECT_EQ(page.body.find("<script>"), std::string::npos);
+  EXPECT_EQ(page.body.find(" style="), std::string::npos);
+  const size_t begin = page.body.find("<style>") + 7;
+  const size_t end = page.body.find("</style>");
+  ASSERT_LT(begin, end);
+  EXPECT_EQ(page.body.find("<style", begin), std::string::npos);
+  EXPECT_TRUE(
+      has(page, "style-src 'sha256-" + digest_of(page.body.substr(begin, end - begin)) + "';"));
+}
+
+TEST_F(PageTest, AScriptAllowsNoStyle) {
+  start();
+  EXPECT_TRUE(has(get("/page.js", kBrowser), "style-src 'none';"));
 }
 
 TEST_F(PageTest, OtherClientsGetALine) {
@@ -69,7 +90,7 @@ TEST_F(PageTest, OtherClientsGetALine) {
 
 TEST_F(PageTest, IsCompressedForClientsThatSaySo) {
   start();
-  for (const char* path : {"/", "/page.js", "/page.css"}) {
+  for (const char* path : {"/", "/page.js", "/page-prose.js", "/page-temml.js", "/page-views.js"}) {
     const TestResponse plain = get(path, kBrowser);
     const TestResponse packed = get(path, std::string(kBrowser) + "Accept-Encoding: gzip, br\r\n");
     EXPECT_FALSE(has(plain, "Content-Encoding"));
@@ -102,7 +123,7 @@ TEST_F(PageTest, IsNotSentToClientsThatHaveIt) {
 
 TEST_F(PageTest, AsksForNoKey) {
   start(true, "secret");
-  for (const char* path : {"/", "/page.js", "/page.css"}) {
+  for (const char* path : {"/", "/page.js", "/page-prose.js", "/page-temml.js", "/page-views.js"}) {
     EXPECT_EQ(get(path, kBrowser).status, 200) << path;
   }
 }
@@ -111,7 +132,7 @@ TEST_F(PageTest, MayBeLeftOut) {
   start(false);
   EXPECT_EQ(get("/", kBrowser).body, "RuvLLM is running\n");
   EXPECT_EQ(get("/page.js", kBrowser).status, 404);
-  EXPECT_NE(get("/page.css", kBrowser).body.find("--no-page"), std::string::npos);
+  EXPECT_NE(get("/page-prose.js", kBrowser).body.find("--no-page"), std::string::npos);
 }
 
 }  // namespace

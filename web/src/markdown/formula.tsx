@@ -1,8 +1,9 @@
 // Formulas as MathML. Temml's tree is made into elements here: what it may name is listed, so that a
 // formula can neither link, load, nor run anything.
-import temml from "temml";
+import type temml from "temml";
 import { h } from "preact";
 import type { VNode } from "preact";
+import { formulas, useLate } from "../ui/late.ts";
 import { memo } from "../ui/memo.ts";
 
 const kElements = new Set([
@@ -55,9 +56,9 @@ function element(tree: Tree, budget: { left: number }, depth: number): VNode | s
   return h(kElements.has(type) ? type : "mrow", props, ...children);
 }
 
-function made(text: string, display: boolean): VNode | string | undefined {
+function made(reader: typeof temml, text: string, display: boolean): VNode | string | undefined {
   try {
-    const tree = temml.__renderToMathMLTree(text, {
+    const tree = reader.__renderToMathMLTree(text, {
       displayMode: display,
       throwOnError: true,
       trust: false,
@@ -71,9 +72,10 @@ function made(text: string, display: boolean): VNode | string | undefined {
   }
 }
 
-// One that cannot be read is shown as it was written.
+// One that cannot be read, or not yet, is shown as it was written.
 export const Formula = memo(({ text, display }: { text: string; display: boolean }) => {
-  const math = made(text, display);
+  const reader = useLate(formulas);
+  const math = reader ? made(reader, text, display) : undefined;
   if (math === undefined) return <code class="formula-source">{display ? `$$${text}$$` : `$${text}$`}</code>;
   return display ? <div class="formula" tabIndex={0} role="group" aria-label="formula">{math}</div> : <span>{math}</span>;
 });

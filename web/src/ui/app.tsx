@@ -5,11 +5,10 @@ import { useCell } from "../core/cell.ts";
 import { keepFault } from "../core/keep.ts";
 import { change, settings } from "../core/settings.ts";
 import * as talk from "../core/talk.ts";
-import { MetricsView } from "../metrics/view.tsx";
 import { attach, Composer } from "./composer.tsx";
 import { Dialog } from "./dialog.tsx";
 import { IconButton } from "./icons.tsx";
-import { Panel } from "./panel.tsx";
+import { useLate, views } from "./late.ts";
 import { go, view } from "./place.ts";
 import { Sidebar } from "./sidebar.tsx";
 import { Thread } from "./thread.tsx";
@@ -240,6 +239,16 @@ function useAddress(): void {
   }, [place, open]);
 }
 
+function LateMetrics() {
+  const late = useLate(views);
+  return late && <late.MetricsView />;
+}
+
+function LatePanel({ onClose }: { onClose: () => void }) {
+  const late = useLate(views);
+  return late && <late.Panel onClose={onClose} />;
+}
+
 export function App() {
   const place = useCell(view);
   const theme = useCell(settings).theme;
@@ -282,7 +291,7 @@ export function App() {
         </header>
         <Notices />
         {place.name === "metrics" ? (
-          <MetricsView />
+          <LateMetrics />
         ) : (
           <>
             <Thread />
@@ -290,7 +299,7 @@ export function App() {
           </>
         )}
       </main>
-      {hasPanel && place.name === "chat" && <Panel onClose={() => setPanel(false)} />}
+      {hasPanel && place.name === "chat" && <LatePanel onClose={() => setPanel(false)} />}
       {isOver && <div class="drop">Drop files here to attach them as text</div>}
       {isKeyAsked && <KeyDialog />}
       {hasKeys && <ShortcutsDialog onClose={() => setKeys(false)} />}

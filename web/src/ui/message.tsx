@@ -3,13 +3,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import * as talk from "../core/talk.ts";
 import type { Live } from "../core/talk.ts";
 import type { Call, Message, Stats } from "../core/tree.ts";
-import { CodeBlock } from "../markdown/code.tsx";
 import { plainPieces } from "../markdown/pieces.ts";
-import { Markdown } from "../markdown/view.tsx";
 import { isSameEntry } from "./chunk.tsx";
 import type { Entry } from "./chunk.tsx";
 import { copyText } from "./copy.ts";
 import { Icon, IconButton } from "./icons.tsx";
+import { prose, useLate } from "./late.ts";
 import { memo } from "./memo.ts";
 import { useTurn } from "./near.ts";
 
@@ -68,12 +67,14 @@ function indented(json: string): string {
 }
 
 function CallView({ call }: { call: Call }) {
+  const late = useLate(prose);
+  const code = indented(call.arguments);
   return (
     <div class="call">
       <div class="call-name">
         <Icon name="tool" /> <code>{call.name || "…"}</code>
       </div>
-      <CodeBlock code={indented(call.arguments)} language="json" />
+      {late ? <late.CodeBlock code={code} language="json" /> : <pre>{code}</pre>}
     </div>
   );
 }
@@ -289,7 +290,7 @@ function Body({ message, isLast }: { message: Message; isLast: boolean }) {
   return (
     <>
       {thinking && <Thinking text={thinking} isOpen={isBusy && text === ""} />}
-      {message.role === "assistant" ? <Markdown text={text} isGrowing={isBusy} /> : <Said text={text} />}
+      {message.role === "assistant" ? <Answered text={text} isGrowing={isBusy} /> : <Said text={text} />}
       {calls?.map((call, i) => <CallView key={i} call={call} />)}
       {live && <LiveStats now={live} />}
       {message.calls && isLast && message.state === "done" && <Results message={message} />}
@@ -297,6 +298,11 @@ function Body({ message, isLast }: { message: Message; isLast: boolean }) {
       {message.state === "failed" && <Fault message={message} />}
     </>
   );
+}
+
+function Answered({ text, isGrowing }: { text: string; isGrowing: boolean }) {
+  const late = useLate(prose);
+  return late ? <late.Markdown text={text} isGrowing={isGrowing} /> : <Said text={text} />;
 }
 
 // Long texts in parts, of which the browser lays out those that are near.
