@@ -7,6 +7,9 @@ import { join } from "node:path";
 
 const kBinary = process.env.RUVLLM_BINARY ?? new URL("../../build/release/apps/ruvllm/ruvllm", import.meta.url).pathname;
 
+// Without RUVLLM_*, which are meant for the tests and which the server would take for its options.
+const kEnvironment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("RUVLLM_")));
+
 export interface Program {
   url: string;
   stop: () => Promise<void>;
@@ -17,7 +20,7 @@ export function startProgram(args: string[] = []): Promise<Program> {
   const child: ChildProcess = spawn(
     kBinary,
     ["serve", "--port", "0", "--alias", "nano", "--log", "off", "--cache-dir", folder, ...args],
-    { stdio: ["ignore", "ignore", "pipe"] },
+    { stdio: ["ignore", "ignore", "pipe"], env: kEnvironment },
   );
   const stop = () =>
     new Promise<void>((resolve) => {
