@@ -226,6 +226,44 @@ test("what is read stays where it is while texts around it become messages", asy
   expect(await top()).toBe(before);
 });
 
+const toEnd = (page: Page) => page.locator(".thread").evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight);
+
+test("the end stays in view where sizes change between a scroll and its event", async ({ page }) => {
+  await importText(page, madeConversation(20, (i) => `message ${i} ${"words ".repeat(60)}`));
+  await page.getByRole("link", { name: "Long" }).click();
+  await expect(page.getByRole("article").nth(19)).toBeInViewport();
+  await page.locator(".thread").evaluate(async (box) => {
+    const heard = new Promise<void>((resolve) => {
+      const grow = () => {
+        box.querySelector<HTMLElement>(".chunk:last-child")!.style.paddingBottom = "700px";
+        resolve();
+      };
+      window.addEventListener("scroll", grow, { capture: true, once: true });
+    });
+    box.scrollTop -= 2;
+    await heard;
+  });
+  await expect.poll(() => toEnd(page)).toBeLessThan(5);
+  await expect(page.getByRole("button", { name: "To the end" })).toHaveCount(0);
+});
+
+test("the end stays in view when the script of Markdown comes late", async ({ page, scripted }) => {
+  let come = () => {};
+  const coming = new Promise<void>((resolve) => (come = resolve));
+  await page.route("**/page-prose.js", async (route) => {
+    await coming;
+    await route.continue();
+  });
+  await page.goto("about:blank");
+  await page.goto(scripted.url);
+  await importText(page, madeConversation(40, (i) => `message ${i}\n\n${"- one\n- two\n\n".repeat(i % 7)}\`\`\`js\nlet a;\n\`\`\``));
+  await page.getByRole("link", { name: "Long" }).click();
+  await expect(page.getByRole("article").nth(39)).toContainText("- one");
+  come();
+  await expect(page.getByRole("article").nth(39).locator("li")).toHaveCount(8);
+  await expect.poll(() => toEnd(page)).toBeLessThan(5);
+});
+
 test("an editor stays open and keeps its text, wherever one scrolls", async ({ page }) => {
   await importText(page, madeConversation(400, (i) => `message ${i} ${"words ".repeat(80)}`));
   await page.getByRole("link", { name: "Long" }).click();
@@ -248,16 +286,15 @@ test("who reads above is not taken to the end", async ({ page }) => {
   await page.locator(".thread").hover();
   await page.mouse.wheel(0, -3000);
   await expect(page.getByRole("button", { name: "To the end" })).toBeVisible();
-  const toEnd = () => page.locator(".thread").evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight);
-  expect(await toEnd()).toBeGreaterThan(500);
+  expect(await toEnd(page)).toBeGreaterThan(500);
   const before = await nTokens();
   await expect.poll(nTokens).toBeGreaterThan(before + 10);
-  expect(await toEnd()).toBeGreaterThan(500);
+  expect(await toEnd(page)).toBeGreaterThan(500);
   // And one at the end goes with it.
   await page.getByRole("button", { name: "To the end" }).click();
   const then = await nTokens();
   await expect.poll(nTokens).toBeGreaterThan(then + 10);
-  expect(await toEnd()).toBeLessThan(80);
+  expect(await toEnd(page)).toBeLessThan(80);
   await page.getByRole("button", { name: "Stop" }).click();
 });
 

@@ -1,6 +1,6 @@
 // The messages of the open conversation.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { useCell } from "../core/cell.ts";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { Cell, useCell } from "../core/cell.ts";
 import * as talk from "../core/talk.ts";
 import { kRoot, shownPath, siblings } from "../core/tree.ts";
 import type { Message } from "../core/tree.ts";
@@ -61,65 +61,70 @@ function Messages({ path, watcher }: { path: Message[]; watcher: NearWatcher }) 
   );
 }
 
+// Keeps the box at the end of what it shows, whatever changes its sizes, until the user moves up: a place
+// above the one reached here, as what is written or rendered late only makes the end more distant.
+class Follower {
+  readonly isAway = new Cell(false);
+  #box: HTMLElement | null = null;
+  #reached = 0; // where this has scrolled to
+
+  begin(box: HTMLElement): () => void {
+    this.#box = box;
+    const observer = new ResizeObserver(() => this.follow());
+    for (const element of [box, ...box.children]) observer.observe(element);
+    return () => observer.disconnect();
+  }
+  toEnd(): void {
+    const box = this.#box;
+    if (!box) return;
+    box.scrollTop = box.scrollHeight;
+    this.#reached = box.scrollTop;
+    this.isAway.set(false);
+  }
+  // Sizes may change before the event of a scroll by the user is heard of.
+  follow(): void {
+    if (this.isAway.value || !this.#box) return;
+    if (this.#isMoved() && this.#left() > kNearEnd) this.isAway.set(true);
+    else this.toEnd();
+  }
+  // Sizes may have changed since the scroll.
+  onScroll(): void {
+    if (!this.#box) return;
+    if (this.#left() <= kAtEnd) this.#reached = this.#box.scrollTop;
+    if (this.#left() <= kNearEnd) this.isAway.set(false);
+    else this.follow();
+  }
+  #left(): number {
+    const box = this.#box!;
+    return box.scrollHeight - box.scrollTop - box.clientHeight;
+  }
+  #isMoved(): boolean {
+    return this.#box!.scrollTop < this.#reached - kAtEnd;
+  }
+}
+const kAtEnd = 4;
+
 export function Thread() {
   const open = useCell(talk.open);
   const path = useMemo(() => shownPath(open), [open]);
   const watcher = useMemo(() => new NearWatcher(), []);
+  const follower = useMemo(() => new Follower(), []);
   const scroller = useRef<HTMLDivElement>(null);
-  const follows = useRef(true);
-  const reached = useRef(0); // where the page itself has scrolled to
-  const [isAway, setAway] = useState(false);
-  const toEnd = () => {
-    const box = scroller.current;
-    if (!box) return;
-    box.scrollTop = box.scrollHeight;
-    reached.current = box.scrollTop;
-  };
-  useLayoutEffect(() => {
-    follows.current = true;
-    toEnd();
-  }, [open.id]);
-  useLayoutEffect(() => {
-    if (follows.current) toEnd();
-  }, [path]);
+  const isAway = useCell(follower.isAway);
+  useLayoutEffect(() => follower.begin(scroller.current!), []);
+  useLayoutEffect(() => follower.toEnd(), [open.id]);
+  useLayoutEffect(() => follower.follow(), [path]);
   useLayoutEffect(() => watcher.begin(scroller.current!), []);
-  useEffect(() => {
-    const box = scroller.current;
-    const inner = box?.firstElementChild;
-    if (!box || !inner) return;
-    // Sizes may change before the event of a scroll by the user is heard of.
-    const isMoved = () => box.scrollTop < reached.current - 4 && box.scrollHeight - box.scrollTop - box.clientHeight > kNearEnd;
-    const observer = new ResizeObserver(() => follows.current && !isMoved() && toEnd());
-    observer.observe(inner);
-    return () => observer.disconnect();
-  }, []);
-  const onScroll = () => {
-    const box = scroller.current;
-    if (!box) return;
-    const isNear = box.scrollHeight - box.scrollTop - box.clientHeight < kNearEnd;
-    follows.current = isNear;
-    setAway(!isNear);
-  };
   return (
     <div class="thread-frame">
-      <div class="thread" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label="Messages">
+      <div class={isAway ? "thread" : "thread at-end"} ref={scroller} onScroll={() => follower.onScroll()} tabIndex={0} role="region" aria-label="Messages">
         <div class="column">
           <System />
           {path.length === 0 && <Empty />}
           <Messages path={path} watcher={watcher} />
         </div>
       </div>
-      {isAway && (
-        <IconButton
-          name="down"
-          label="To the end"
-          class="to-end"
-          onClick={() => {
-            follows.current = true;
-            toEnd();
-          }}
-        />
-      )}
+      {isAway && <IconButton name="down" label="To the end" class="to-end" onClick={() => follower.toEnd()} />}
     </div>
   );
 }
