@@ -159,6 +159,7 @@ test("the list of keys is shown, and closes on Escape", async ({ page }) => {
 
 for (const scheme of ["light", "dark"] as const) {
   test(`axe finds nothing serious: ${scheme}`, async ({ page, scripted }) => {
+    test.slow(); // axe reads the page four times
     await page.emulateMedia({ colorScheme: scheme });
     await noFindings(page);
     await ask(page, "think Four.");
