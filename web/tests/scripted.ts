@@ -13,7 +13,8 @@ export interface Scripted {
   url: string;
   asked: Asked[];
   models: string[];
-  metrics: string;
+  metrics: string | (() => string);
+  sessions: string[] | null; // null: it keeps none
   isGone: boolean; // every connection is closed at once
   close: () => Promise<void>;
 }
@@ -216,12 +217,13 @@ function answerOther(server: Scripted, path: string, response: ServerResponse): 
   if (path === "/v1/models") return json({ data: server.models.map((id) => ({ id, object: "model", status: { value: "loaded" } })) });
   if (path.startsWith("/props")) return json(kProps);
   if (path.startsWith("/v1/sessions")) {
+    if (server.sessions) return json({ data: server.sessions.map((name) => ({ name })) });
     refuse(response, 400, "this server keeps no sessions", "sessions_off");
     return true;
   }
   if (path === "/metrics") {
     response.writeHead(200, { "Content-Type": "text/plain" });
-    response.end(server.metrics);
+    response.end(typeof server.metrics === "string" ? server.metrics : server.metrics());
     return true;
   }
   return false;
@@ -229,7 +231,7 @@ function answerOther(server: Scripted, path: string, response: ServerResponse): 
 
 // `page`: the address of the real server.
 export async function startScripted(page: string): Promise<Scripted> {
-  const server: Scripted = { url: "", asked: [], models: ["scripted", "other"], metrics: "", isGone: false, close: async () => undefined };
+  const server: Scripted = { url: "", asked: [], models: ["scripted", "other"], metrics: "", sessions: null, isGone: false, close: async () => undefined };
   const http = createServer((request, response) => {
     const path = request.url ?? "/";
     if (server.isGone) return void response.destroy();
