@@ -168,7 +168,7 @@ Result<DraftCosts> measure_drafts(const BenchCall& call, BenchSteps& steps) {
 Result<BenchReport> measure(const BenchCall& call) {
   const int64_t start_ns = SteadyClock().now_ns();
   const std::shared_ptr<const Model> model =
-      TRY(open_model(call.model, call.shape.n_threads, call.load));
+      TRY(open_model(TRY(chosen_model(call.model)), call.shape.n_threads, call.load));
   BenchReport report;
   report.load_ms = ms_since(start_ns);
   report.first_token_ms = TRY(first_token_ms(*model, call.shape.n_threads, start_ns));

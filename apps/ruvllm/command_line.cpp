@@ -306,7 +306,11 @@ GenerateParams CommandLine::params_for(const ModelInfo& info, const GeneratePara
   GenerateParams params = given;
   const GenerateParams usual = recommended_params(info);
   for (const OptionRow& row : generate_options()) {
-    if (row.is_sampling && !this->given(flag_of(row).c_str())) row.set(params, row.get(usual));
+    if (!row.is_sampling && row.name != std::string_view("stop")) continue;
+    // Servers take no --stop.
+    const std::string flag = flag_of(row);
+    const bool is_given = help_.find(flag) != nullptr && this->given(flag.c_str());
+    if (!is_given) row.set(params, row.get(usual));
   }
   return params;
 }

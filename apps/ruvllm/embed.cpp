@@ -77,10 +77,10 @@ Status embed(Engine& engine, const std::vector<std::string>& texts, const EmbedC
 
 Status open_and_embed(const CommandLine& line, EmbedCall& call) {
   const std::vector<std::string> texts = TRY(given_texts(call.texts, call.file));
-  const std::string path = TRY(chosen_model(call.model));
-  const auto model = TRY(open_model(path, call.engine.n_threads, call.load));
+  const ChosenModel chosen = TRY(chosen_model(call.model));
+  const auto model = TRY(open_model(chosen, call.engine.n_threads, call.load));
   TRY(check_embed_params(*model, call.params));
-  const std::unique_ptr<Engine> engine = TRY(open_engine(line, path, model, call.engine));
+  const std::unique_ptr<Engine> engine = TRY(open_engine(line, chosen.path, model, call.engine));
   if (call.truncate) call.prompt.max_tokens = TRY(most_tokens(*engine));
   return embed(*engine, texts, call);
 }

@@ -17,6 +17,7 @@
 #include "family/word_list.h"
 #include "format/gguf_keys.h"
 #include "model/examine.h"
+#include "model_defaults.h"
 #include "open_model.h"
 #include "tensor/format.h"
 #include "terminal.h"
@@ -229,6 +230,8 @@ Json report_json(const FileReport& report, bool with_tensors) {
   out["tokenizer"]["kind"] = report.tokenizer_kind;
   out["tokenizer"]["n_vocab"] = report.n_vocab;
   out["chat_template"] = part_json(report.chat_template);
+  out["sampling"] = defaults_json({.sampling = report.model->sampling})["sampling"];
+  out["defaults"] = defaults_json(report.model->defaults);
   out["draft_head"] = report.draft_head;
   out["is_draft_head"] = is_draft_head_file(file);
   if (report.numbers != nullptr) out["embedding"] = embedding_json(*report.model);
@@ -363,6 +366,10 @@ void print_report(const FileReport& report, bool with_tensors) {
              part_text(report.tokenizer,
                        fmt::format("{}, {} tokens", report.tokenizer_kind, report.n_vocab)));
   print_fact("chat template", part_text(report.chat_template, "yes"));
+  const std::string sampling = defaults_text({.sampling = report.model->sampling});
+  if (!sampling.empty()) print_fact("sampling", sampling);
+  const std::string defaults = defaults_text(report.model->defaults);
+  if (!defaults.empty()) print_fact("defaults", defaults);
   if (report.numbers != nullptr) print_fact("embeddings", embedding_text(*report.model));
   if (!report.draft_head.empty()) print_fact("drafting head", report.draft_head);
   print_needs(report);
@@ -474,16 +481,17 @@ int info_command(int argc, char** argv) {
     return kDone;
   }
   if (line.given("path")) model = positional;
-  const Result<std::string> path = chosen_model(model);
-  if (!path) return line.failed(path.error());
+  const Result<ChosenModel> chosen = chosen_model(model);
+  if (!chosen) return line.failed(chosen.error());
   LoadOptions options;
   options.ignored_keys = ignored_keys;
-  const ExaminedModel examined = examine_model(*path, options);
+  options.defaults = chosen->defaults;
+  const ExaminedModel examined = examine_model(chosen->path, options);
   if (examined.model == nullptr) {
     const Status& why = examined.faults.first();
     const bool is_a_file = why.code() == Code::unsupported || why.code() == Code::corrupt;
     if (!is_a_file) return line.failed(why);
-    print_unreadable(*path, examined.faults, json);
+    print_unreadable(chosen->path, examined.faults, json);
     return kJobFailed;
   }
   const FileReport report = report_on(examined);

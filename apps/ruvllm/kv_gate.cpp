@@ -229,12 +229,13 @@ void print_table(std::span<const KvVerdict> verdicts, int64_t n_needles) {
 }
 
 Result<std::string> run_gate(GateCall call) {
-  call.model = TRY(chosen_model(call.model));
+  const ChosenModel chosen = TRY(chosen_model(call.model));
+  call.model = chosen.path;
   if (call.out.empty()) {
     call.out = gate_file_of(call.model);
     call.force = true;  // nothing but an earlier verdict has this name
   }
-  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads, call.load));
+  const std::shared_ptr<const Model> model = TRY(open_model(chosen, call.n_threads, call.load));
   // Before the measuring: it takes long.
   FileWriter file = TRY(create_output(call.out, call.force, *model, call.file));
   const Gate gate = TRY(prepare(*model, call));

@@ -127,7 +127,9 @@ int logits_command(int argc, char** argv) {
     prompts.push_back(*std::move(ids));
   }
 
-  const auto model = open_model(model_path, options.n_threads, load);
+  const auto chosen = chosen_model(model_path);
+  if (!chosen) return line.failed(chosen.error());
+  const auto model = open_model(*chosen, options.n_threads, load);
   if (!model) return line.failed(model.error());
   for (const std::vector<Token>& ids : prompts) {
     const Status status =

@@ -46,10 +46,10 @@ Status answer_lines(McpServer& server) {
 }
 
 Status serve_mcp(const CommandLine& line, const McpCall& call) {
-  const std::string path = TRY(chosen_model(call.model));
+  const ChosenModel chosen = TRY(chosen_model(call.model));
   const std::shared_ptr<const Model> model =
-      TRY(open_model(path, call.engine.n_threads, call.load));
-  const std::unique_ptr<Engine> engine = TRY(open_engine(line, path, model, call.engine));
+      TRY(open_model(chosen, call.engine.n_threads, call.load));
+  const std::unique_ptr<Engine> engine = TRY(open_engine(line, chosen.path, model, call.engine));
   ToolRegistry registry;
   TRY(registry.set_tools("ruvllm", model_tools(*engine)));
   McpServer server(registry, {.name = "ruvllm", .version = RUV_VERSION}, write_message);

@@ -11,6 +11,7 @@
 #include "known_models.h"
 #include "nearest_name.h"
 #include "registry_model.h"
+#include "shown_text.h"
 #include "terminal.h"
 
 namespace ruv {
@@ -106,20 +107,21 @@ Result<MeantModel> meant_model(const std::string& name) {
   return model;
 }
 
-Result<std::string> path_of(const MeantModel& model) {
+Result<ChosenModel> located(const MeantModel& model) {
   RemoteCall call;
   call.prefer_local = true;
-  if (model.hub) return TRY(fetch_remote(*model.hub, call)).path;
+  if (model.hub) return ChosenModel{.path = TRY(fetch_remote(*model.hub, call)).path};
   if (model.registry) {
-    const PulledModel pulled = TRY(fetch_registry_model(*model.registry, call));
-    if (!pulled.unused.empty() && !is_quiet()) {
+    FetchedModel fetched = TRY(fetch_registry_model(*model.registry, call));
+    if (!fetched.unused.empty() && !is_quiet()) {
+      const std::string unused = fmt::format("{}", fmt::join(fetched.unused, "; "));
       fmt::print(stderr, "ruvllm: {}: not used: {}\n", text_of(*model.registry),
-                 fmt::join(pulled.unused, "; "));
+                 shown_text(unused, kWholeText));
     }
-    return pulled.path;
+    return ChosenModel{fetched.pulled.path, std::move(fetched.defaults)};
   }
   TRY(check_version_files(model.path, model.files));
-  return model.path;
+  return ChosenModel{.path = model.path};
 }
 
 }  // namespace ruv

@@ -10,6 +10,7 @@
 #include "hub/local_names.h"
 #include "hub/model_reference.h"
 #include "hub/registry_reference.h"
+#include "ruv/model.h"
 
 namespace ruv {
 
@@ -45,9 +46,13 @@ struct MeantModel {
 // and looks like a path is one, whose absence is reported by what opens it.
 Result<MeantModel> meant_model(const std::string& name);
 
-// Where the model is, fetched first when it is not here; layers of a registry's model that have no
-// effect are said on stderr. Fails: as fetch_remote and fetch_registry_model; corrupt (the files of
-// a version were changed).
-Result<std::string> path_of(const MeantModel& model);
+struct ChosenModel {
+  std::string path = {};
+  ModelDefaults defaults = {};  // of a registry's model
+};
+// Where the model is, fetched first when it is not here; what of a registry's model has no effect
+// is said on stderr. Fails: as fetch_remote and fetch_registry_model; corrupt (the files of a
+// version were changed).
+Result<ChosenModel> located(const MeantModel& model);
 
 }  // namespace ruv

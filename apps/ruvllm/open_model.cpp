@@ -10,7 +10,6 @@
 #include "cache_folder.h"
 #include "default_model.h"
 #include "format/tokenizer_file.h"
-#include "model_name.h"
 #include "terminal.h"
 
 namespace ruv {
@@ -18,7 +17,8 @@ namespace {
 
 // Empty: there is none.
 Result<std::string> chosen_draft(const LoadCall& load) {
-  return load.draft_model.empty() ? std::string() : chosen_model(load.draft_model);
+  if (load.draft_model.empty()) return std::string();
+  return TRY(chosen_model(load.draft_model)).path;
 }
 
 }  // namespace
@@ -28,12 +28,12 @@ std::string default_packed_cache() {
   return folder.empty() ? folder : folder + "/packed";
 }
 
-Result<std::string> chosen_model(const std::string& given) {
-  if (!given.empty()) return path_of(TRY(meant_model(given)));
+Result<ChosenModel> chosen_model(const std::string& given) {
+  if (!given.empty()) return located(TRY(meant_model(given)));
   const std::string path = default_model_path();
   if (path.empty())
     return fail(Code::not_found, "the built-in model is not beside the program: give --model");
-  return path;
+  return ChosenModel{.path = path};
 }
 
 void add_ignore_flag(CommandLine& line, std::vector<std::string>& keys) {
@@ -63,9 +63,8 @@ void add_load_flags(CommandLine& line, LoadCall& call) {
   add_ignore_flag(line, call.ignored_keys);
 }
 
-Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_threads,
+Result<std::shared_ptr<const Model>> open_model(const ChosenModel& chosen, int n_threads,
                                                 const LoadCall& load) {
-  const std::string path = TRY(chosen_model(given));
   std::optional<ProgressBar> packing("packing");
   std::optional<ProgressBar> checking("loading");
   std::vector<std::string> notes;
@@ -73,6 +72,7 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
   options.n_threads = n_threads;
   options.ignored_keys = load.ignored_keys;
   options.portable = load.portable;
+  options.defaults = chosen.defaults;
   options.draft_head = !load.no_draft_head;
   const std::string draft = TRY(chosen_draft(load));
   if (!draft.empty() && is_draft_head(draft)) options.draft_head_file = draft;
@@ -90,13 +90,13 @@ Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_
   };
   const SteadyClock clock;
   const int64_t begin = clock.now_ns();
-  auto model = load_model(path, options);
+  auto model = load_model(chosen.path, options);
   packing.reset();
   checking.reset();
   for (const std::string& note : notes) fmt::print(stderr, "ruvllm: {}\n", note);
   if (model && is_verbose()) {
     const ModelInfo info = model_info(**model);
-    fmt::print(stderr, "ruvllm: {}: {} of weights for {}, loaded in {:.1f} s\n", path,
+    fmt::print(stderr, "ruvllm: {}: {} of weights for {}, loaded in {:.1f} s\n", chosen.path,
                readable_bytes(info.weight_bytes), info.isa,
                static_cast<double>(clock.now_ns() - begin) * 1e-9);
   }
@@ -108,17 +108,17 @@ Result<std::shared_ptr<const Model>> open_draft_model(int n_threads, const LoadC
   if (draft.empty() || is_draft_head(draft)) return std::shared_ptr<const Model>();
   LoadCall alone = load;
   alone.draft_model.clear();
-  return open_model(draft, n_threads, alone);
+  return open_model(ChosenModel{.path = draft}, n_threads, alone);
 }
 
 Result<std::unique_ptr<ModelFile>> open_model_file(const std::string& given,
                                                    const std::vector<std::string>& ignored_keys) {
-  return ModelFile::open(TRY(chosen_model(given)), {ignored_keys});
+  return ModelFile::open(TRY(chosen_model(given)).path, {ignored_keys});
 }
 
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::string& given,
                                                         const std::string& scheme) {
-  return open_tokenizer_file(TRY(chosen_model(given)), scheme);
+  return open_tokenizer_file(TRY(chosen_model(given)).path, scheme);
 }
 
 std::string gate_file_of(const std::string& model) { return model + ".kv-gate.json"; }

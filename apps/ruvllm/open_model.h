@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "command_line.h"
 #include "format/model_file.h"
+#include "model_name.h"
 #include "ruv/model.h"
 #include "text/tokenizer.h"
 
@@ -17,9 +18,9 @@ inline constexpr const char* kModelHelp =
     "GGUF file, folder with safetensors, hf:owner/repo, ollama:NAME or a name of `ruvllm list`; "
     "the built-in model when absent";
 
-// The path of what a name means (model_name.h), fetched when it is not here. Fails: not_found when
-// `given` is empty and there is no built-in model, and as meant_model and path_of.
-Result<std::string> chosen_model(const std::string& given);
+// What a name means (model_name.h), fetched when it is not here. Fails: not_found when `given` is
+// empty and there is no built-in model, and as meant_model and located.
+Result<ChosenModel> chosen_model(const std::string& given);
 
 // How a model is loaded, whatever the subcommand.
 struct LoadCall {
@@ -43,7 +44,7 @@ std::string default_packed_cache();
 
 // Loads all of it, with a progress bar on a terminal; what was ignored is said on stderr. Fails: as
 // load_model.
-Result<std::shared_ptr<const Model>> open_model(const std::string& given, int n_threads,
+Result<std::shared_ptr<const Model>> open_model(const ChosenModel& chosen, int n_threads,
                                                 const LoadCall& load = {});
 // The model that --draft-model names; null: none, or a head. Fails: as load_model.
 Result<std::shared_ptr<const Model>> open_draft_model(int n_threads, const LoadCall& load);

@@ -192,7 +192,8 @@ Result<Surprise> score_lines(Scorer& scorer) {
 }
 
 Result<Surprise> score(const PerplexityCall& call) {
-  const std::shared_ptr<const Model> model = TRY(open_model(call.model, call.n_threads, call.load));
+  const ChosenModel chosen = TRY(chosen_model(call.model));
+  const std::shared_ptr<const Model> model = TRY(open_model(chosen, call.n_threads, call.load));
   Scorer scorer{*model, call, call.kv_type.value_or(model->h.default_kv()), {}};
   if (!call.logits.empty()) {
     scorer.rows.emplace(TRY(create_output(call.logits, call.force, *model,

@@ -1,19 +1,32 @@
 // ruvllm pull: fetches a model by its name into the folders that other programs share.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
+#include "model_defaults.h"
 #include "model_name.h"
 #include "registry_model.h"
+#include "shown_text.h"
 #include "terminal.h"
 
 namespace ruv {
 namespace {
 
-Result<PulledModel> fetch(const std::string& name, const RemoteCall& call) {
+Result<FetchedModel> fetch(const std::string& name, const RemoteCall& call) {
   const MeantName meant = TRY(meant_remote(name));
-  return meant.hub ? fetch_remote(*meant.hub, call) : fetch_registry_model(*meant.registry, call);
+  if (meant.registry) return fetch_registry_model(*meant.registry, call);
+  return FetchedModel{.pulled = TRY(fetch_remote(*meant.hub, call))};
+}
+
+// What of a registry's layers has an effect, and what has none.
+void note_layers(const CommandLine& line, const FetchedModel& fetched) {
+  const std::string used = defaults_text(fetched.defaults);
+  if (!used.empty()) line.note("its defaults: " + used);
+  if (fetched.unused.empty()) return;
+  const std::string unused = fmt::format("{}", fmt::join(fetched.unused, "; "));
+  line.note("not used: " + shown_text(unused, kWholeText));
 }
 
 }  // namespace
@@ -35,10 +48,10 @@ int pull_command(int argc, char** argv) {
   line.example("ruvllm pull ollama:name:1b", "A model that Ollama has, in its own folders");
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (name.empty()) return line.wrong_call("name a model: owner/repo, ollama:NAME or a short name");
-  const Result<PulledModel> model = fetch(name, call);
-  if (!model) return line.failed(model.error());
-  if (!model->unused.empty())
-    line.note(fmt::format("not used: {}", fmt::join(model->unused, "; ")));
+  const Result<FetchedModel> fetched = fetch(name, call);
+  if (!fetched) return line.failed(fetched.error());
+  const PulledModel* const model = &fetched->pulled;
+  note_layers(line, *fetched);
   if (json) {
     print_json_line({{"model", name},
                      {"path", model->path},

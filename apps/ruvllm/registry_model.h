@@ -10,7 +10,7 @@ namespace ruv {
 Result<std::string> ollama_models_folder();
 // Fetches what is missing; Ctrl-C stops it, and the next call continues. Fails: as
 // pull_from_registry; not_found when offline and not here.
-Result<PulledModel> fetch_registry_model(const RegistryReference& reference,
-                                         const RemoteCall& call);
+Result<FetchedModel> fetch_registry_model(const RegistryReference& reference,
+                                          const RemoteCall& call);
 
 }  // namespace ruv

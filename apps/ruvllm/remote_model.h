@@ -2,11 +2,20 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "hub/pull_model.h"
+#include "ruv/model.h"
 
 namespace ruv {
+
+struct FetchedModel {
+  PulledModel pulled = {};
+  // What the layers of a registry's model say of its use, and what of them has no effect.
+  ModelDefaults defaults = {};
+  std::vector<std::string> unused = {};
+};
 
 struct RemoteCall {
   int64_t connections = 6;

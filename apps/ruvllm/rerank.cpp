@@ -44,10 +44,10 @@ void print_results(const std::vector<std::string>& documents, const std::vector<
 
 Status rerank(const CommandLine& line, const RerankCall& call) {
   const std::vector<std::string> documents = TRY(given_texts(call.documents, call.file));
-  const std::string path = TRY(chosen_model(call.model));
-  const auto model = TRY(open_model(path, call.engine.n_threads, call.load));
+  const ChosenModel chosen = TRY(chosen_model(call.model));
+  const auto model = TRY(open_model(chosen, call.engine.n_threads, call.load));
   TRY(can_rank(*model));
-  const std::unique_ptr<Engine> engine = TRY(open_engine(line, path, model, call.engine));
+  const std::unique_ptr<Engine> engine = TRY(open_engine(line, chosen.path, model, call.engine));
   std::vector<TextPair> pairs;
   for (const std::string& document : documents) pairs.push_back({call.query, document});
   const int64_t max_tokens = call.truncate ? TRY(most_tokens(*engine)) : 0;

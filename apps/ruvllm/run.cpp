@@ -127,18 +127,18 @@ Result<int> answer_with_tools(const CommandLine& line, const RunCall& call, Engi
 }
 
 Result<int> answer_once(const CommandLine& line, RunCall& call) {
-  const std::string path = TRY(chosen_model(call.model));
+  const ChosenModel chosen = TRY(chosen_model(call.model));
   const std::shared_ptr<const Model> model =
-      TRY(open_model(path, call.engine.n_threads, call.load));
+      TRY(open_model(chosen, call.engine.n_threads, call.load));
   call.params = line.params_for(model_info(*model), call.params);
   call.engine.draft_model = TRY(open_draft_model(call.engine.n_threads, call.load));
   if (call.tools.any()) {
     TRY(with_context("--tools and --mcp", can_chat(*model)));
-    const std::unique_ptr<Engine> engine = TRY(open_engine(line, path, model, call.engine));
+    const std::unique_ptr<Engine> engine = TRY(open_engine(line, chosen.path, model, call.engine));
     return answer_with_tools(line, call, *engine, model);
   }
   const std::vector<Token> prompt = TRY(prompt_ids(line, call, *model));
-  const std::unique_ptr<Engine> engine = TRY(open_engine(line, path, model, call.engine));
+  const std::unique_ptr<Engine> engine = TRY(open_engine(line, chosen.path, model, call.engine));
   Request request = {.prompt = prompt, .params = call.params};
   if (const std::optional<AnswerForm> form = TRY(answer_form(call.form))) {
     request.form = TRY(engine->load_form(*form));

@@ -216,7 +216,7 @@ Status add_models(const CommandLine& line, const ServeCall& call, const ServedMo
   if (!call.models_dir.empty()) {
     for (NamedModel& model : TRY(models_in(call.models_dir))) given.push_back(std::move(model));
   }
-  if (given.empty()) given.push_back({.path = TRY(chosen_model(""))});
+  if (given.empty()) given.push_back({.chosen = TRY(chosen_model(""))});
   if (!call.alias.empty()) given.front().name = call.alias;
   if (given.size() == 1) {
     pool.add(only_source(served, parts, given.front()));
@@ -233,7 +233,7 @@ Status add_models(const CommandLine& line, const ServeCall& call, const ServedMo
     } else if (i < n_given || call.models_dir.empty()) {
       return source.error();
     } else {
-      line.note(fmt::format("{} is left out: {}", given[i].path, source.error().message()));
+      line.note(fmt::format("{} is left out: {}", given[i].chosen.path, source.error().message()));
     }
   }
   if (sources.empty()) {
@@ -267,12 +267,13 @@ void print_start(const ServeCall& call, const OpenAiService& first, size_t n_mod
                  const std::string& url, const std::string& grpc_url) {
   const Engine& engine = *first.engine;
   const ModelInfo& info = first.text->info();
+  const bool is_as_usual = info.sampling.empty() && info.defaults.sampling.empty();
   if (!is_quiet())
     fmt::print(stderr,
                "model {}, context {} tokens, {} answers at a time, keys and values {}\n"
                "sampling {}: {}\n",
                first.names.front(), engine.n_ctx(), call.engine.max_sequences,
-               kv_text(engine, call), info.sampling.empty() ? "as usual" : "as the model says",
+               kv_text(engine, call), is_as_usual ? "as usual" : "as the model says",
                sampling_text(first.usual));
   const size_t n_more = n_models - 1;
   if (n_more > 0 && !is_quiet())

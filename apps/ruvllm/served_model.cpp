@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "engine/step_tokens.h"
 #include "model/examine.h"
-#include "model_name.h"
 #include "net/models/model_names.h"
 #include "open_engine.h"
 
@@ -44,12 +43,12 @@ class EngineModel final : public LoadedModel {
                                                    const std::string& folder) {
     auto made = std::make_unique<EngineModel>();
     const std::shared_ptr<const Model> model =
-        TRY(open_model(named.path, call.engine.n_threads, call.load));
+        TRY(open_model(named.chosen, call.engine.n_threads, call.load));
     made->text_ = text_of_model(model);
-    EngineOptions options = engine_for(call, *model, named.path, folder);
+    EngineOptions options = engine_for(call, *model, named.chosen.path, folder);
     options.draft_model = TRY(open_draft_model(options.n_threads, call.load));
     made->engine_ = TRY(Engine::create(model, options));
-    if (names.empty()) names = model_names(named.name, named.path, made->text_->info());
+    if (names.empty()) names = model_names(named.name, named.chosen.path, made->text_->info());
     made->service_ = make_service(parts, *made->engine_, *made->text_, std::move(names));
     made->service_.max_sequences = options.max_sequences;
     made->service_.usual = call.line.params_for(made->text_->info(), call.sampling);
@@ -73,7 +72,7 @@ Result<NamedModel> named_model(const std::string& text) {
   const size_t equals = text.find('=');
   const bool has_name = equals != 0 && equals != text.npos && !fs::exists(fs::path(text));
   const MeantModel meant = TRY(meant_model(has_name ? text.substr(equals + 1) : text));
-  return NamedModel{.path = TRY(path_of(meant)),
+  return NamedModel{.chosen = TRY(located(meant)),
                     .name = has_name ? text.substr(0, equals) : meant.served};
 }
 
@@ -88,10 +87,11 @@ Result<std::vector<NamedModel>> models_in(const std::string& folder) {
         name.find("-of-") != name.npos && name.find("-00001-of-") == name.npos;
     const bool is_file = at->is_regular_file(ignored) && path.extension() == ".gguf";
     const bool is_folder = at->is_directory(ignored) && fs::exists(path / "config.json", ignored);
-    if ((is_file && !is_later_part) || is_folder) models.push_back({.path = path.string()});
+    if ((is_file && !is_later_part) || is_folder)
+      models.push_back({.chosen = {.path = path.string()}});
   }
   if (error) return fail(Code::not_found, "--models-dir {}: {}", folder, error.message());
-  std::ranges::sort(models, {}, &NamedModel::path);
+  std::ranges::sort(models, {}, [](const NamedModel& model) { return model.chosen.path; });
   return models;
 }
 
@@ -106,13 +106,14 @@ Result<ModelSource> model_source(const ServedModelCall& call, const ServerParts&
                                  const NamedModel& model, bool is_first) {
   LoadOptions options;
   options.ignored_keys = call.load.ignored_keys;
-  const ExaminedModel examined = examine_model(model.path, options);
+  options.defaults = model.chosen.defaults;
+  const ExaminedModel examined = examine_model(model.chosen.path, options);
   if (!examined.faults.empty()) return tl::unexpected(examined.faults.first());
   ModelSource source;
   source.info = model_info(*examined.model);
-  source.names = model_names(model.name, model.path, source.info);
+  source.names = model_names(model.name, model.chosen.path, source.info);
   const std::string folder = is_first ? "" : folder_name(source.names.front());
-  const EngineOptions engine = engine_for(call, *examined.model, model.path, folder);
+  const EngineOptions engine = engine_for(call, *examined.model, model.chosen.path, folder);
   source.n_bytes = source.info.weight_bytes + TRY(Engine::kv_bytes(*examined.model, engine));
   source.load = [&call, &parts, model, names = source.names, folder] {
     return EngineModel::load(call, parts, model, names, folder);

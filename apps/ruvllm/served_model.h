@@ -21,12 +21,12 @@ struct ServedModelCall {
 
 // A model that was named on the command line.
 struct NamedModel {
-  std::string path;
+  ChosenModel chosen;
   std::string name = {};  // given in front of the path, or by --alias; empty: none
 };
 
 // "NAME=MODEL" or "MODEL", a path or name as of meant_model; a path that exists is one, whatever is
-// in it. Fails: as meant_model and path_of.
+// in it. Fails: as meant_model and located.
 Result<NamedModel> named_model(const std::string& text);
 // The models of a folder: files *.gguf, of a file in parts the first, and folders with a
 // config.json; by name. Fails: not_found, invalid.

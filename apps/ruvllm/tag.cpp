@@ -12,6 +12,7 @@
 #include "data_folder.h"
 #include "format/model_file.h"
 #include "hub/model_digest.h"
+#include "model_defaults.h"
 #include "model_name.h"
 #include "remote_model.h"
 #include "shown_text.h"
@@ -62,7 +63,12 @@ Result<LocalVersion> path_version(const std::string& given) {
 
 Result<LocalVersion> version_of(const std::string& source) {
   const MeantModel meant = TRY(meant_model(source));
-  return meant.hub ? hub_version(*meant.hub) : path_version(TRY(path_of(meant)));
+  if (meant.hub) return hub_version(*meant.hub);
+  const ChosenModel chosen = TRY(located(meant));
+  const std::string lost = defaults_text(chosen.defaults);
+  if (!lost.empty() && !is_quiet())
+    fmt::print(stderr, "ruvllm tag: the name means the file alone, without {}\n", lost);
+  return path_version(chosen.path);
 }
 
 Json version_line(const LocalModel& model, const LocalVersion& version) {

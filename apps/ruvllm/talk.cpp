@@ -53,8 +53,9 @@ Status SavedConversation::save(const std::vector<Message>& messages, const std::
 Result<Talk::Voice> Talk::load(const CommandLine& line, const ChatCall& call,
                                const std::string& path) {
   Voice voice;
-  voice.path = TRY(chosen_model(path));
-  voice.model = TRY(open_model(voice.path, call.engine.n_threads, call.load));
+  const ChosenModel chosen = TRY(chosen_model(path));
+  voice.path = chosen.path;
+  voice.model = TRY(open_model(chosen, call.engine.n_threads, call.load));
   if (const Status chats = can_chat(*voice.model); !chats.ok())
     return fail(Code::unsupported, "{}; `ruvllm run --raw` continues a text", chats.message());
   EngineCall engine = call.engine;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ruv/conversation.h"
@@ -27,6 +28,17 @@ enum class NoteKind {
   problem,  // the model works, but something the caller asked for does not
 };
 
+// What is said of a model's use beside its file, as the layers of a registry's model do. What a
+// request says itself wins.
+struct ModelDefaults {
+  // As ModelInfo::sampling; these win.
+  std::vector<std::pair<std::string, double>> sampling = {};
+  // Texts that end an answer, for requests that name none.
+  std::vector<std::string> stop = {};
+  // The first message of conversations without a system message; empty: there is none.
+  std::string system = {};
+};
+
 struct LoadOptions {
   int n_threads = 0;  // that pack the weights; 0: one per core
   // Instruction set to pack for: "ref", "avx2", "avx512", "neon"; empty: the best of this machine
@@ -38,6 +50,9 @@ struct LoadOptions {
   bool portable = false;
   bool draft_head = true;  // layers that predict tokens further ahead are loaded, and draft
   std::string draft_head_file = {};  // in their place, a head that is_draft_head(); empty: none
+  // Engine::create refuses what no request could ask for. A system message that the chat template
+  // does not show is not used, which `note` and ModelInfo::remarks say.
+  ModelDefaults defaults = {};
   // Called occasionally while loading, from one thread, with the share done in [0, 1].
   std::function<void(LoadStage, double)> progress;
   std::function<void(NoteKind, std::string_view)> note;  // called a few times, while loading
@@ -97,6 +112,7 @@ struct ModelInfo {
   // How the model's makers sample: names of the options table (ruv/options.h) and values, as the
   // file says. Empty: it says nothing.
   std::vector<std::pair<std::string, double>> sampling;
+  ModelDefaults defaults;  // LoadOptions::defaults, as far as they are used
   // What of the file is not used: keys that the model class does not read, or that were ignored.
   std::vector<std::string> remarks;
 };
@@ -112,8 +128,9 @@ Result<std::vector<Token>> tokenize(const Model& model, std::string_view text,
 Result<std::string> detokenize(const Model& model, std::span<const Token> ids,
                                bool with_special = false);
 
-// Renders a conversation with the model's own chat template and returns the prompt's ids. Contents
-// are never parsed for control tokens. Fails: invalid (the template refuses, or the end does not
+// Renders a conversation with the model's own chat template and returns the prompt's ids. Where it
+// has no system message that of ModelDefaults comes first. Contents are never parsed for control
+// tokens. Fails: invalid (the template refuses, or the end does not
 // fit the last message), unsupported (no template or tokenizer, a part that is not text).
 Result<std::vector<Token>> tokenize_chat(const Model& model, const Conversation& conversation);
 

@@ -44,9 +44,12 @@ std::span<const OptionRow> generate_options();
 const OptionRow* find_generate_option(std::string_view name);
 // Checks type and range, then sets. Fails: invalid, naming the option, the value and the range.
 Status set_option(const OptionRow& row, GenerateParams& params, OptionValue value);
-// What requests sample with where they say nothing: ModelInfo::sampling over sampling from the
-// model's own distribution, or the defaults of GenerateParams where the model's file says nothing.
+// What requests have where they say nothing: ModelInfo::sampling over sampling from the model's own
+// distribution, or the defaults of GenerateParams where the model's file says nothing; and over
+// both ModelInfo::defaults.
 GenerateParams recommended_params(const ModelInfo& info);
+// Whether each of them is what a request could ask for. Fails: invalid, naming the option.
+Status check_defaults(const ModelDefaults& defaults);
 // All ranges at once, for params filled by hand.
 Status check_params(const GenerateParams& params, int64_t n_vocab);
 

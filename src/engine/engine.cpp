@@ -4,6 +4,7 @@
 #include "base/thread.h"
 #include "engine/batch_engine.h"
 #include "engine/pooled_states.h"
+#include "ruv/options.h"
 #include "ruv/stream.h"
 
 namespace ruv {
@@ -47,6 +48,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const Model> mode
                                                const EngineOptions& options) {
   if (model == nullptr) return fail(Code::invalid, "engine: no model given");
   if (!kHasThreads) return fail(Code::unsupported, "engine: this system has no threads");
+  TRY(with_context("LoadOptions::defaults", check_defaults(model->defaults)));
   const EngineOptions complete = TRY(complete_options(options, *model));
   EngineParts parts = TRY(make_parts(*model, complete));
   return std::make_unique<BatchEngine>(std::move(model), complete, std::move(parts));

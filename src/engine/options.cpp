@@ -265,6 +265,19 @@ Status check_ids(const GenerateParams& params, int64_t n_vocab) {
   return check_tokens(params.stop_tokens, n_vocab, "stop_tokens");
 }
 
+// An option that says how a token is drawn, of a model's own values.
+Status set_sampling(const std::string& name, double value, GenerateParams& params) {
+  const auto row = std::ranges::find(kRows, name, &OptionRow::name);
+  const bool is_number = row != std::end(kRows) && row->is_sampling &&
+                         (row->kind == Kind::integer || row->kind == Kind::number);
+  if (!is_number) return fail(Code::invalid, "{}: no number that says how a token is drawn", name);
+  if (row->kind == Kind::number) return set_option(*row, params, value);
+  constexpr double kMostExact = int64_t{1} << 53;
+  if (!(std::fabs(value) <= kMostExact) || std::trunc(value) != value)
+    return fail(Code::invalid, "{}: {} is not a whole number", name, value);
+  return set_option(*row, params, static_cast<int64_t>(value));
+}
+
 }  // namespace
 
 std::span<const OptionRow> generate_options() { return kRows; }
@@ -278,20 +291,25 @@ const OptionRow* find_generate_option(std::string_view name) {
 
 GenerateParams recommended_params(const ModelInfo& info) {
   GenerateParams params;
-  if (info.sampling.empty()) return params;
-  params.temperature = 1;
-  params.top_k = 0;
-  params.top_p = 1;
-  params.min_p = 0;
-  for (const auto& [name, value] : info.sampling) {
-    const OptionRow* const row = find_generate_option(name);
-    if (row == nullptr) continue;
-    const bool is_whole = row->kind == Kind::integer;
-    // The file's reader has checked the range; what is not in ours stays as it was.
-    (void)set_option(*row, params,
-                     is_whole ? OptionValue(static_cast<int64_t>(value)) : OptionValue(value));
+  if (!info.sampling.empty()) {
+    params.temperature = 1;
+    params.top_k = 0;
+    params.top_p = 1;
+    params.min_p = 0;
   }
+  // The file's reader and check_defaults have looked at them; what is not in our range stays as it
+  // was.
+  for (const auto* list : {&info.sampling, &info.defaults.sampling}) {
+    for (const auto& [name, value] : *list) (void)set_sampling(name, value, params);
+  }
+  (void)set_option(*find_generate_option("stop"), params, info.defaults.stop);
   return params;
+}
+
+Status check_defaults(const ModelDefaults& defaults) {
+  GenerateParams params;
+  for (const auto& [name, value] : defaults.sampling) TRY(set_sampling(name, value, params));
+  return set_option(*find_generate_option("stop"), params, defaults.stop);
 }
 
 Status set_option(const OptionRow& row, GenerateParams& params, OptionValue value) {

@@ -58,6 +58,42 @@ TEST(Options, AModelsFileMayRecommendSampling) {
   EXPECT_EQ(params.min_p, 0);
 }
 
+TEST(Options, DefaultsOfAModelWinOverItsFileAndOverOurs) {
+  ModelInfo info;
+  info.defaults.sampling = {{"temperature", 0.3}, {"repetition_window", 32}};
+  info.defaults.stop = {"END"};
+  const GenerateParams alone = recommended_params(info);
+  EXPECT_EQ(alone.temperature, 0.3);
+  EXPECT_EQ(alone.repetition_window, 32);
+  EXPECT_EQ(alone.stop, (std::vector<std::string>{"END"}));
+  EXPECT_EQ(alone.top_k, GenerateParams{}.top_k);
+  info.sampling = {{"temperature", 0.6}, {"top_k", 20}};
+  const GenerateParams both = recommended_params(info);
+  EXPECT_EQ(both.temperature, 0.3);
+  EXPECT_EQ(both.top_k, 20);
+  EXPECT_EQ(both.top_p, 1);
+}
+
+TEST(Options, DefaultsThatNoRequestCouldHaveAreRefused) {
+  EXPECT_TRUE(check_defaults({}).ok());
+  EXPECT_TRUE(check_defaults({.sampling = {{"top_k", 0}, {"mirostat", 2}}, .stop = {"a"}}).ok());
+  for (const auto& [option, value] :
+       std::vector<std::pair<std::string, double>>{{"temperature", 101},
+                                                   {"temperature", std::nan("")},
+                                                   {"top_k", 1.5},
+                                                   {"top_k", 1e300},
+                                                   {"top_k", -1},
+                                                   {"max_tokens", 3},
+                                                   {"samplers", 1},
+                                                   {"absent", 1}}) {
+    const Status refused = check_defaults({.sampling = {{option, value}}});
+    EXPECT_EQ(refused.code(), Code::invalid) << option << " " << value;
+    EXPECT_EQ(refused.message().substr(0, option.size()), option);
+  }
+  EXPECT_FALSE(check_defaults({.stop = {""}}).ok());
+  EXPECT_FALSE(check_defaults({.stop = std::vector<std::string>(17, "x")}).ok());
+}
+
 TEST(Options, AreCheckedInParamsToo) {
   const auto refusal = [](const GenerateParams& params) {
     return check_params(params, 10).message();

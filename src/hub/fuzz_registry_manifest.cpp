@@ -1,8 +1,8 @@
-// Any bytes as a manifest of a registry, and as a model's name there: digests and names that are
-// accepted make paths that stay below their folder.
+// Any bytes as a manifest of a registry, as a model's name there, and as a layer of its use:
+// digests and names that are accepted make paths that stay below their folder.
 #include <cstdlib>
 
-#include "hub/registry_store.h"
+#include "hub/registry_usage.h"
 
 namespace {
 
@@ -34,11 +34,20 @@ void read_name(std::string_view text) {
   expect(path.find('\0') == std::string::npos);
 }
 
+void read_params(std::string_view text) {
+  ruv::RegistryUsage usage;
+  ruv::add_registry_params(text, usage);
+  ruv::add_registry_system(text, usage);
+  for (const std::string& stop : usage.stop) expect(!stop.empty());
+  for (const std::string& unused : usage.unused) expect(unused.size() < 400);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
   read_manifest(text);
   read_name(text);
+  read_params(text);
   return 0;
 }

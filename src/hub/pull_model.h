@@ -20,7 +20,6 @@ struct PulledModel {
   uint64_t n_bytes = 0;
   uint64_t n_fetched = 0;  // that were not here before
   size_t n_files = 0;
-  std::vector<std::string> unused = {};  // what of it has no effect here, and why
 };
 
 struct PullOptions {

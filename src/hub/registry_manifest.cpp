@@ -27,6 +27,7 @@ constexpr LayerType kLayerTypes[] = {
     {"prompt", LayerKind::chat_template, "template"},
     {"system", LayerKind::system, "system message"},
     {"params", LayerKind::params, "params"},
+    {"messages", LayerKind::messages, "messages"},
     {"tensor", LayerKind::tensor, "tensor"},
 };
 

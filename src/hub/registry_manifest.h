@@ -17,9 +17,10 @@ enum class LayerKind : uint8_t {
   projector,  // for pictures
   chat_template,
   system,
-  params,  // how answers are sampled, as JSON
-  tensor,  // one of a model that is not in one file
-  other,   // licences and what else does not change answers
+  params,    // how answers are sampled, as JSON
+  messages,  // that conversations begin with
+  tensor,    // one of a model that is not in one file
+  other,     // licences and what else does not change answers
 };
 
 struct RegistryLayer {

@@ -19,22 +19,6 @@ constexpr std::string_view kManifestType = "application/vnd.docker.distribution.
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// What of the layers has no effect here.
-std::vector<std::string> unused_layers(const RegistryManifest& manifest) {
-  constexpr std::pair<LayerKind, std::string_view> kUnused[] = {
-      {LayerKind::chat_template, "the GGUF file has its own"},
-      {LayerKind::system, "give it with --system"},
-      {LayerKind::params, "give them as options"},
-      {LayerKind::projector, "pictures are not read"},
-  };
-  std::vector<std::string> unused;
-  for (const auto& [kind, why] : kUnused) {
-    if (manifest.find(kind) != nullptr)
-      unused.push_back(fmt::format("{} ({})", layer_name(kind), why));
-  }
-  return unused;
-}
-
 // Some registries name the digest of a manifest.
 Status check_manifest_digest(const HttpAnswerHead& head, const std::string& text,
                              const std::string& name) {
@@ -54,7 +38,7 @@ class RegistryPull {
                const PullOptions& options)
       : http_(http), store_(store), reference_(reference), options_(options) {}
 
-  Result<PulledModel> run() {
+  Result<RegistryModel> run() {
     const std::string text = TRY(ask_manifest());
     const std::string source = "the manifest of " + name_;
     const RegistryManifest manifest = TRY(read_registry_manifest(text, source));
@@ -72,8 +56,7 @@ class RegistryPull {
     TRY(sync_folder(store_.folder() + "/blobs"));
     TRY(write_name(text));
     model_.path = store_.blob_path(model.digest);
-    model_.unused = unused_layers(manifest);
-    return model_;
+    return RegistryModel{model_, read_registry_usage(store_, manifest)};
   }
 
  private:
@@ -168,20 +151,20 @@ class RegistryPull {
 
 }  // namespace
 
-Result<PulledModel> pull_from_registry(HubHttp& http, const RegistryStore& store,
-                                       const RegistryReference& reference,
-                                       const PullOptions& options) {
+Result<RegistryModel> pull_from_registry(HubHttp& http, const RegistryStore& store,
+                                         const RegistryReference& reference,
+                                         const PullOptions& options) {
   return RegistryPull(http, store, reference, options).run();
 }
 
-Result<PulledModel> find_in_registry_store(const RegistryStore& store,
-                                           const RegistryReference& reference) {
+Result<RegistryModel> find_in_registry_store(const RegistryStore& store,
+                                             const RegistryReference& reference) {
   const StoredModel found = TRY(store.find(reference));
-  PulledModel model;
-  model.path = found.path;
-  model.n_bytes = found.n_bytes;
-  model.n_files = found.n_layers;
-  model.unused = unused_layers(found.manifest);
+  RegistryModel model;
+  model.pulled.path = found.path;
+  model.pulled.n_bytes = found.n_bytes;
+  model.pulled.n_files = found.n_layers;
+  model.usage = read_registry_usage(store, found.manifest);
   return model;
 }
 

@@ -42,6 +42,14 @@ bool RegistryStore::has(const RegistryLayer& layer) const {
   return stamp && stamp->n_bytes == layer.n_bytes;
 }
 
+// The size is looked at here: a manifest may name a smaller one.
+Result<std::string> RegistryStore::layer_text(const RegistryLayer& layer, uint64_t most) const {
+  const std::string path = blob_path(layer.digest);
+  const FileStamp stamp = TRY(stamp_of(path));
+  if (stamp.n_bytes > most) return fail(Code::unsupported, "more than {} bytes", most);
+  return read_text_file(path);
+}
+
 // A list leads to a manifest among the blobs.
 Result<RegistryManifest> RegistryStore::read_manifest(const std::string& path) const {
   const std::string text = TRY(read_small_file(path));

@@ -32,6 +32,9 @@ class RegistryStore {
   std::string staging_path(const FileDigest& digest) const;
   // Whether a layer is here in its full size.
   bool has(const RegistryLayer& layer) const;
+  // The bytes of a layer that is here. Fails: unsupported (more than `most`), and as
+  // read_text_file.
+  Result<std::string> layer_text(const RegistryLayer& layer, uint64_t most) const;
 
   // What is here of a name. Fails: not_found (no manifest, or a layer is missing), corrupt,
   // unsupported (as check_layers).

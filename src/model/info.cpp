@@ -27,6 +27,7 @@ ModelInfo model_info(const Model& model) {
   info.has_tokenizer = model.tokenizer != nullptr;
   info.has_chat_template = model.chat_template != nullptr;
   info.sampling = model.sampling;
+  info.defaults = model.defaults;
   info.remarks = model.remarks;
 
   std::map<DType, int64_t> bytes_by_type;

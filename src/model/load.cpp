@@ -230,6 +230,21 @@ void bind_text(Model& m) {
   }
 }
 
+// After the texts are bound: a system message that the template drops or refuses would be lost in
+// every conversation, or keep all of them from being answered.
+void settle_defaults(Model& m, const LoadOptions& options) {
+  m.defaults = options.defaults;
+  if (m.defaults.system.empty()) return;
+  const bool has_template = m.chat_template != nullptr;
+  if (has_template && m.chat_template->capabilities().system_role) return;
+  m.defaults.system.clear();
+  m.remarks.push_back(fmt::format("the default system message is not used: {}",
+                                  has_template ? "the chat template does not show it"
+                                               : "there is no chat template that can be used"));
+  if (options.note)
+    options.note(NoteKind::problem, fmt::format("{}: {}", m.file->path(), m.remarks.back()));
+}
+
 // A model whose vectors cannot be computed still generates text.
 void bind_embed(Model& m) {
   if (m.family->is_draft_head) {
@@ -406,6 +421,7 @@ ExaminedModel examine_model(const std::string& path, const LoadOptions& options)
   if (model->device == nullptr) return out;
   out.model = model;
   bind_text(*model);
+  settle_defaults(*model, options);
   out.faults.add(model->file->faults());
   const Status numbers = read_numbers(*model, options);
   out.has_numbers = numbers.ok();
@@ -440,6 +456,7 @@ Result<std::shared_ptr<const Model>> load_model(const std::string& path,
   WorkerPool pool(options.n_threads);
   TRY(WeightLoader(*model, pool, options).run());
   text.get();
+  settle_defaults(*model, options);
   if (!options.draft_head_file.empty()) TRY(load_draft_head(*model, pool, options));
   bind_pairs(*model);
   // Weights and tokenizer were read from it.

@@ -14,6 +14,7 @@
 #include "format/gguf_writer.h"
 #include "format/quantize.h"
 #include "model/decoder.h"
+#include "model/examine.h"
 #include "model/packed_key.h"
 #include "ruv/prompts.h"
 #include "text/test_vocabularies.h"
@@ -244,6 +245,35 @@ TEST_F(ChangedModel, NoChatTemplateIsNotTheSameAsABrokenOne) {
   EXPECT_EQ(code_with({}), Code::not_found);
   EXPECT_EQ(code_with({{key, std::string("{{ x")}}), Code::corrupt);
   EXPECT_EQ(code_with({{key, std::string("{{ x }}")}}), Code::ok);
+}
+
+TEST_F(ChangedModel, ASystemMessageThatTheTemplateDoesNotShowIsNotUsed) {
+  const std::string golden = RUV_SOURCE_DIR "/tests/golden/models/gpt2/model.gguf";
+  const auto loaded = [&](const std::string& chat_template) {
+    MetaMap keys;
+    if (!chat_template.empty()) keys["tokenizer.chat_template"] = chat_template;
+    std::string noted;
+    LoadOptions options;
+    options.defaults = {.sampling = {{"temperature", 0.5}}, .stop = {"x"}, .system = "Be brief."};
+    options.note = [&](NoteKind kind, std::string_view text) {
+      if (kind == NoteKind::problem) noted = text;
+    };
+    const std::string path = changed(golden, keys, "");
+    const ModelInfo info = model_info(*load_model(path, options).value());
+    EXPECT_EQ(info.defaults.stop, options.defaults.stop);
+    EXPECT_EQ(info.defaults.sampling, options.defaults.sampling);
+    const ModelInfo examined = model_info(*examine_model(path, options).model);
+    EXPECT_EQ(examined.defaults.system, info.defaults.system);
+    return info.defaults.system + "|" + noted.substr(std::min(noted.find("the def"), noted.size()));
+  };
+  const std::string unused = "|the default system message is not used: ";
+  EXPECT_EQ(loaded("{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"),
+            "Be brief.|");
+  EXPECT_EQ(loaded("{{ messages[-1].content }}"), unused + "the chat template does not show it");
+  EXPECT_EQ(loaded("{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no') }}"
+                   "{% endif %}{{ m.content }}{% endfor %}"),
+            unused + "the chat template does not show it");
+  EXPECT_EQ(loaded(""), unused + "there is no chat template that can be used");
 }
 
 TEST_F(ChangedModel, LearnedPositionsEndWithTheirTable) {

@@ -163,6 +163,7 @@ struct Model {
   // packed file it holds. Null: it holds all.
   std::shared_ptr<WeightPager> pager;
   std::vector<std::pair<std::string, double>> sampling;  // ModelInfo::sampling
+  ModelDefaults defaults;                                // ModelInfo::defaults
   std::vector<std::string> remarks;                      // ModelInfo::remarks
   std::unique_ptr<const ModelFile> file;                 // plain rows point into it
   std::shared_ptr<const MappedFile> packed_file;         // packed weights point into it; null: none

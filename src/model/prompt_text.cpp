@@ -1,4 +1,6 @@
 // Text to prompt ids and back with a model's own tokenizer and chat template.
+#include <algorithm>
+
 #include "base/token_ids.h"
 #include "chat/prompt.h"
 #include "chat/rendered_chat.h"
@@ -20,8 +22,15 @@ Result<const Tokenizer*> tokenizer_of(const Model& model) {
 
 Result<RenderedChat> rendered(const Model& model, const Conversation& conversation) {
   if (model.chat_template == nullptr) return tl::unexpected<Status>(model.chat_template_status);
-  return render_conversation(*model.chat_template, render_options(model.tokenizer.get()),
-                             conversation);
+  const RenderOptions options = render_options(model.tokenizer.get());
+  const std::string& system = model.defaults.system;
+  const bool has_one = std::ranges::find(conversation.messages, "system", &Message::role) !=
+                       conversation.messages.end();
+  if (system.empty() || has_one)
+    return render_conversation(*model.chat_template, options, conversation);
+  Conversation with_system = conversation;
+  with_system.messages.insert(with_system.messages.begin(), text_message("system", system));
+  return render_conversation(*model.chat_template, options, with_system);
 }
 
 // Number of tokens at the end that lie wholly in the last n_bytes.

@@ -41,6 +41,19 @@ TEST(Prompts, TheMessageThatAnAnswerContinuesIsNotFixed) {
   EXPECT_EQ(detokenize(*model, fixed, true).value(), "<bos>[user]u[assistant]");
 }
 
+TEST(Prompts, TheModelsSystemMessageComesFirstWhereThereIsNone) {
+  const auto model = chat_model();
+  model->defaults.system = "s";
+  PromptEncoder encoder(model);
+  const auto expect_text = [&](const Conversation& talk, std::string_view text) {
+    EXPECT_EQ(chat_text(*model, talk).value(), text);
+    EXPECT_EQ(tokenize_chat(*model, talk).value(), encoder.encode(talk).value().ids);
+  };
+  expect_text({{text_message("user", "u")}}, "[system]s[user]u");
+  expect_text({{text_message("system", ""), text_message("user", "u")}}, "[system][user]u");
+  expect_text({{text_message("user", "u"), text_message("system", "t")}}, "[user]u[system]t");
+}
+
 TEST(Prompts, TextNeedsNoTokenizerButIdsDo) {
   const auto model = std::const_pointer_cast<Model>(
       load_model(RUV_SOURCE_DIR "/tests/golden/models/gpt2/model.gguf").value());

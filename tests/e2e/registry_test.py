@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 from hub_server import Big, HubServer, sha256_of
 from server import Server, run_tests
@@ -38,11 +39,13 @@ class RegistryTest(unittest.TestCase):
     def name(self, rest):
         return f"ollama:{self.host}/{rest}"
 
-    def run_program(self, *arguments, **more):
+    def run_program(self, *arguments, input="", **more):
         plain = {name: value for name, value in os.environ.items()
                  if not name.startswith(("HF_", "OLLAMA_"))}
-        return subprocess.run([Server.binary, *arguments], capture_output=True, text=True, timeout=120,
-                              check=False, env={**plain, "OLLAMA_MODELS": self.models, **more})
+        return subprocess.run([Server.binary, *arguments], input=input, capture_output=True, text=True,
+                              timeout=120, check=False,
+                              env={**plain, "OLLAMA_MODELS": self.models, "HOME": self.folder,
+                                   "XDG_CACHE_HOME": self.folder, "XDG_DATA_HOME": self.folder, **more})
 
     def pull(self, name, **more):
         done = self.run_program("pull", "--json", self.name(name), **more)
@@ -188,10 +191,90 @@ class RegistryTest(unittest.TestCase):
         self.assertEqual(self.hub.n_requests("/store/"), 0)
 
     def test_layers_without_effect_are_named(self):
-        self.hub.add_manifest("library/tiny:latest", [("model", self.content), ("system", b"Be brief."),
-                                                      ("projector", noise(99, 2))])
+        params = {"num_ctx": 4096, "temperature": 500, "num_gpu\x1b[31m": 1, "stop": ["x"] * 17}
+        self.hub.add_manifest("library/tiny:latest", [
+            ("model", self.content), ("params", json.dumps(params).encode()),
+            ("messages", b"[]"), ("projector", noise(99, 2)), ("system", b" " * 300_000)])
         said = self.pull("library/tiny")["said"]
-        self.assertIn("not used: system message (give it with --system); projector (", said)
+        for words in ("params: num_ctx (give it as --ctx)", "num_gpu<U+001B>", "messages (give them in",
+                      "projector (", "system message (more than 262144 bytes)",
+                      "params: temperature: 500 is out of range [0, 100]",
+                      "params: stop: 17 texts, at most 16 are allowed"):
+            self.assertIn(words, said)
+        self.assertNotIn("defaults", said)
+
+    # What the layers say of a model's use.
+
+    def usable(self, params, system=b"You are a pirate."):
+        """The name of a model that runs, with these layers."""
+        layers = [("model", Big(Server.model)), ("system", system),
+                  ("params", json.dumps(params).encode())]
+        self.hub.add_manifest("me/nano:1b", layers)
+        return self.name("me/nano:1b")
+
+    def run_said(self, *arguments):
+        done = self.run_program("run", "--json", "--max-tokens", "40", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_layers_are_the_defaults_of_run(self):
+        name = self.usable({"temperature": 0, "stop": ["e"]})
+        said = self.run_program("pull", name).stderr
+        self.assertIn("its defaults: temperature 0, 1 stop text, a system message", said)
+        self.assertNotIn("not used", said)
+        prompt = "Tell me about yourself."
+        plain = self.run_said("--model", Server.model, "--temperature", "0", "--system",
+                              "You are a pirate.", prompt)
+        self.assertIn("e", plain["text"])
+        answer = self.run_said("--model", name, prompt)
+        self.assertEqual(answer["prompt_ids"], plain["prompt_ids"])
+        self.assertEqual(answer["text"], plain["text"][:plain["text"].index("e")])
+        # What the call says wins.
+        whole = self.run_said("--model", name, "--stop", "no such text", prompt)
+        self.assertEqual(whole["text"], plain["text"])
+        other = self.run_said("--model", name, "--system", "You are a cook.", prompt)
+        self.assertNotEqual(other["prompt_ids"], plain["prompt_ids"])
+        info = self.run_program("info", "--json", name)
+        self.assertEqual(json.loads(info.stdout)["defaults"],
+                         {"sampling": {"temperature": 0}, "stop": ["e"],
+                          "system": "You are a pirate."})
+        self.assertIn("temperature 0, 1 stop text, a system message",
+                      self.run_program("info", name).stdout)
+
+    def test_layers_are_the_defaults_of_a_server(self):
+        name = self.usable({"temperature": 0, "top_k": 7, "stop": ["e"]})
+        with unittest.mock.patch.dict(os.environ, {"OLLAMA_MODELS": self.models}), \
+                unittest.mock.patch.object(Server, "model", ""):
+            with Server("--model", name, "--model", "second=" + name, "--packed-cache", "off") as server:
+                user = {"role": "user", "content": "Tell me about yourself."}
+                system = {"role": "system", "content": "You are a pirate."}
+
+                def said(messages, **more):
+                    status, answer = server.post("/v1/chat/completions", {
+                        "model": "second", "messages": messages, "max_tokens": 40, **more})
+                    self.assertEqual(status, 200, answer)
+                    return (answer["choices"][0]["message"]["content"],
+                            answer["usage"]["prompt_tokens"])
+                text, n_tokens = said([user])
+                whole, n_same = said([system, user], stop="no such text")
+                self.assertEqual((text, n_tokens), (whole[:whole.index("e")], n_same))
+                self.assertNotEqual(said([{**system, "content": "x"}, user])[1], n_tokens)
+                sampling = server.get("/props")["default_generation_settings"]["params"]
+                self.assertEqual((sampling["temperature"], sampling["top_k"]), (0, 7))
+                _, shown = server.post("/api/show", {"model": "second"})
+                self.assertEqual((shown["parameters"], shown["system"]),
+                                 ('temperature 0\ntop_k 7\nstop "e"\n', "You are a pirate."))
+
+    def test_layers_are_the_defaults_of_a_chat(self):
+        name = self.usable({"temperature": 0, "stop": ["e"]})
+        call = ("--max-tokens", "40", "--quiet")
+        asked = "Tell me about yourself.\n"
+        plain = self.run_program("chat", "--model", Server.model, "--temperature", "0", "--stop", "e",
+                                 "--system", "You are a pirate.", *call, input=asked)
+        same = self.run_program("chat", "--model", name, *call, input=asked)
+        self.assertEqual((same.returncode, plain.returncode), (0, 0), same.stderr)
+        self.assertEqual(same.stdout, plain.stdout)
+        self.assertTrue(same.stdout.strip())
 
     def test_hostile_manifests(self):
         def sent(**more):

@@ -236,25 +236,37 @@ Json capabilities_json(const OpenAiService& service) {
   return list;
 }
 
+// A line for each parameter that the model has of its own.
+std::string parameters_text(const ModelInfo& info) {
+  std::vector<std::pair<std::string, double>> sampling = info.defaults.sampling;
+  for (const auto& one : info.sampling) {
+    const bool is_there =
+        std::ranges::any_of(sampling, [&](const auto& other) { return other.first == one.first; });
+    if (!is_there) sampling.push_back(one);
+  }
+  std::string text;
+  for (const auto& [option, value] : sampling) text += fmt::format("{} {}\n", option, value);
+  for (const std::string& stop : info.defaults.stop)
+    text += fmt::format("stop {}\n", Json(stop).dump());
+  return text;
+}
+
 // Templates and licences are not shown: the file has them.
 ApiResult<void> answer_show(const ApiCall& call, const std::shared_ptr<Reply>& reply) {
   const OpenAiService& service = call.service;
   const ModelInfo& info = service.text->info();
-  std::string parameters;
-  for (const auto& [option, value] : info.sampling) {
-    parameters += fmt::format("{} {}\n", option, value);
-  }
   const std::string& family = info.architecture;
-  const Json json = {{"parameters", parameters},
-                     {"details", details_json(info)},
-                     {"model_info",
-                      {{"general.architecture", family},
-                       {"general.parameter_count", info.n_params},
-                       {family + ".context_length", info.n_ctx_train},
-                       {family + ".block_count", info.n_layers},
-                       {family + ".embedding_length", info.n_embd}}},
-                     {"capabilities", capabilities_json(service)},
-                     {"modified_at", iso_time(service.created)}};
+  Json json = {{"parameters", parameters_text(info)},
+               {"details", details_json(info)},
+               {"model_info",
+                {{"general.architecture", family},
+                 {"general.parameter_count", info.n_params},
+                 {family + ".context_length", info.n_ctx_train},
+                 {family + ".block_count", info.n_layers},
+                 {family + ".embedding_length", info.n_embd}}},
+               {"capabilities", capabilities_json(service)},
+               {"modified_at", iso_time(service.created)}};
+  if (!info.defaults.system.empty()) json["system"] = info.defaults.system;
   send_response(reply, {.body = json.dump()});
   return {};
 }

@@ -100,6 +100,20 @@ TEST(Fields, NamesOfOneThingAreOneField) {
   EXPECT_EQ(request->params.stop_tokens, (std::vector<Token>{3, 4}));
 }
 
+TEST(Fields, StopsOfARequestTakeThePlaceOfTheModels) {
+  const GenerateParams usual{.stop = {"END"}};
+  const auto stops = [&](const Json& value) {
+    Json body = kChatBody;
+    body["stop"] = value;
+    const Json checked = *parse_body(body.dump(), chat_fields());
+    return read_chat_request(checked, usual)->params.stop;
+  };
+  EXPECT_EQ(stops(nullptr), usual.stop);
+  EXPECT_EQ(stops(Json::array()), usual.stop);
+  EXPECT_EQ(stops("x"), (std::vector<std::string>{"x"}));
+  EXPECT_EQ(stops({"x", "y"}), (std::vector<std::string>{"x", "y"}));
+}
+
 TEST(Fields, EveryOptionOfTheTableIsAField) {
   for (const OptionRow& row : generate_options()) {
     Json body = kChatBody;

@@ -91,7 +91,7 @@ ApiResult<void> read_options(const Json& body, GenerateParams& params) {
   return {};
 }
 
-// A text or a list of texts, none empty.
+// A text or a list of texts, none empty, in the place of the model's own.
 ApiResult<void> read_stop(const Json& body, GenerateParams& params) {
   const Json* stop = find_field(body, "stop");
   if (stop == nullptr) return {};
@@ -103,6 +103,7 @@ ApiResult<void> read_stop(const Json& body, GenerateParams& params) {
     return tl::unexpected(bad_request(
         "stop", fmt::format("'stop' has {} texts, at most {} are allowed", stop->size(), most)));
   }
+  params.stop.clear();
   const auto add = [&](const Json& text) -> ApiResult<void> {
     if (!text.is_string()) return wrong_type("stop", "an array of strings", text);
     if (text.empty()) {

@@ -41,7 +41,7 @@ HttpResponse props(const OpenAiService& service) {
       {"weight_format", info.format},
       {"kv_type", kv_type_name(service.engine->kv_stats().type)},
       {"isa", info.isa},
-      {"sampling_from_model", !info.sampling.empty()},
+      {"sampling_from_model", !info.sampling.empty() || !info.defaults.sampling.empty()},
       {"has_chat_template", info.has_chat_template},
       {"tools", format.has_calls},
       {"reasoning", !format.dialect.reasoning.end.empty()},
