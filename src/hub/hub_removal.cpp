@@ -134,6 +134,20 @@ Result<std::vector<FileLock>> take_locks(const HubCache& cache, const HubRemoval
   return locks;
 }
 
+Status asked(const std::function<bool()>& goes_on, const HubRemoval& removal) {
+  if (!goes_on || goes_on()) return {};
+  return fail(Code::cancelled, "{}: stopped", removal.repo);
+}
+
+// The contents that links below the snapshots lead to, whatever the names of their folders.
+Result<Paths> linked_contents(const HubCache& cache, const std::string& repo) {
+  Paths linked;
+  for (const TreeEntry& entry : TRY(all_files_below(cache.repo_folder(repo) + "/snapshots"))) {
+    if (entry.is_link) linked.insert(file_name_of(entry.link_target));
+  }
+  return linked;
+}
+
 // A file that is not there counts as removed: an earlier removal may have ended here.
 Status gone_or(const std::string& path) {
   if (remove_file(path)) return {};
@@ -166,22 +180,60 @@ Result<HubRemoval> plan_removal(const HubCache& cache, const HubReference& refer
 
 // First what names a commit, then its links, then contents. Ended anywhere, it leaves contents that
 // nothing leads to, and no link to nothing.
-Status remove_planned(const HubCache& cache, const HubRemoval& removal) {
+Status remove_planned(const HubCache& cache, const HubRemoval& removal,
+                      const std::function<bool()>& goes_on) {
   const std::vector<FileLock> locks = TRY(take_locks(cache, removal));
   const std::string folder = cache.repo_folder(removal.repo);
-  for (const std::string& ref : removal.refs) TRY(gone_or(cache.ref_path(removal.repo, ref)));
-  for (const std::string& link : removal.links) TRY(gone_or(folder + "/snapshots/" + link));
+  for (const std::string& ref : removal.refs) {
+    TRY(asked(goes_on, removal));
+    TRY(gone_or(cache.ref_path(removal.repo, ref)));
+  }
+  for (const std::string& link : removal.links) {
+    TRY(asked(goes_on, removal));
+    TRY(gone_or(folder + "/snapshots/" + link));
+  }
   for (const std::string& commit : removal.commits) {
+    TRY(asked(goes_on, removal));
     TRY(remove_tree(cache.snapshot_folder(removal.repo, commit)));
     // What the hub's own client notes of files that a commit does not have.
     TRY(remove_tree(folder + "/.no_exist/" + commit));
   }
   for (const std::string& blob : removal.blobs) {
+    TRY(asked(goes_on, removal));
     const std::string path = cache.blob_path(removal.repo, blob);
     TRY(gone_or(path));
     TRY(gone_or(journal_path(path)));
   }
-  return removal.is_whole ? remove_tree(folder) : Status();
+  if (!removal.is_whole) return {};
+  TRY(asked(goes_on, removal));
+  return remove_tree(folder);
+}
+
+Result<std::vector<UnlinkedFile>> unlinked_files(const HubCache& cache) {
+  std::vector<UnlinkedFile> all;
+  for (const std::string& repo : cache.repos()) {
+    const Paths linked = TRY(linked_contents(cache, repo));
+    for (const FolderEntry& entry : files_in(cache.repo_folder(repo) + "/blobs")) {
+      const std::string digest = file_name_of(entry.path);
+      if (read_digest(digest) && !linked.contains(digest))
+        all.push_back({repo, digest, entry.n_bytes});
+    }
+  }
+  return all;
+}
+
+// Other programs make the link while they hold the content's lock, as we do.
+Status remove_unlinked(const HubCache& cache, const UnlinkedFile& file) {
+  TRY(make_folder(cache.lock_folder(file.repo)));
+  const FileLock lock = TRY(FileLock::take(cache.lock_path(file.repo, file.digest)));
+  const Paths linked = TRY(linked_contents(cache, file.repo));
+  if (linked.contains(file.digest)) return {};
+  const std::string path = cache.blob_path(file.repo, file.digest);
+  TRY(gone_or(path));
+  TRY(gone_or(journal_path(path)));
+  const std::string folder = cache.repo_folder(file.repo);
+  if (!linked.empty() || !TRY(all_files_below(folder)).empty()) return {};
+  return remove_tree(folder);
 }
 
 // Both programs begin the names of such files with the digest; the rest tells which one it was.

@@ -2,6 +2,7 @@
 // leads to a content goes before the content. A content goes with the last link to it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,23 @@ struct HubRemoval {
 // `all_revisions`: that of the reference does not count. Fails: not_found, and as choose_files.
 Result<HubRemoval> plan_removal(const HubCache& cache, const HubReference& reference,
                                 bool all_revisions);
-// Processes that have the files open keep what they read. Fails: unavailable (a file of it is being
-// fetched, by whatever program; nothing is removed then), invalid.
-Status remove_planned(const HubCache& cache, const HubRemoval& removal);
+// Processes that have the files open keep what they read. `goes_on`, where it is given, is asked
+// before every step. Fails: unavailable (a file of it is being fetched, by whatever program;
+// nothing is removed then), invalid, cancelled (`goes_on` returned false).
+Status remove_planned(const HubCache& cache, const HubRemoval& removal,
+                      const std::function<bool()>& goes_on = {});
+
+// A content that no snapshot leads to, as a removal that was ended leaves it.
+struct UnlinkedFile {
+  std::string repo;
+  std::string digest;
+  int64_t n_bytes = 0;
+};
+// Fails: invalid (a folder cannot be read).
+Result<std::vector<UnlinkedFile>> unlinked_files(const HubCache& cache);
+// Unless a snapshot leads to it meanwhile. The last one of a repository without snapshots takes its
+// folder along. Fails: unavailable (it is being fetched), invalid, internal.
+Status remove_unlinked(const HubCache& cache, const UnlinkedFile& file);
 
 // A content whose fetching ended early.
 struct UnfinishedFile {

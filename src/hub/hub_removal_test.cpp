@@ -12,6 +12,7 @@
 #include "base/tree.h"
 #include "hub/cached_models.h"
 #include "hub/range_journal.h"
+#include "hub/test_killed.h"
 
 namespace ruv {
 namespace {
@@ -98,6 +99,50 @@ TEST_F(HubRemovalTest, WhatIsBeingFetchedStays) {
   EXPECT_EQ(whole.n_bytes, 300 + 2 * 40) << "with the two refs";
   EXPECT_TRUE(remove_planned(cache_, whole).ok());
   EXPECT_TRUE(cache_.repos().empty());
+}
+
+TEST_F(HubRemovalTest, KilledAnywhereItLeavesContentsAndNoLinkToNothing) {
+  for (const char* const name : {"o/m", "o/m:Q8_0"}) {
+    const StepJob job = [&](const std::function<bool()>& goes_on) {
+      const auto planned = plan_removal(cache_, *read_hub_reference(name), true);
+      return planned ? remove_planned(cache_, *planned, goes_on) : planned.error();
+    };
+    int n = 0;
+    for (; killed_at(n, job); ++n) {
+      for (const CachedSnapshot& snapshot : cache_.snapshots_of("o/m")) {
+        for (const CachedFile& file : snapshot.files)
+          EXPECT_EQ(file.n_bytes, 100) << name << " " << n << " " << file.path;
+      }
+      const auto left = unlinked_files(cache_);
+      ASSERT_TRUE(left);
+      for (const UnlinkedFile& file : *left) EXPECT_TRUE(remove_unlinked(cache_, file).ok());
+      EXPECT_TRUE(unlinked_files(cache_)->empty());
+      if (!left->empty()) {
+        EXPECT_EQ(fs::exists(cache_.repo_folder("o/m")), !cache_.snapshots_of("o/m").empty());
+      }
+      SetUp();
+    }
+    EXPECT_GE(n, 3) << name;
+    SetUp();
+  }
+}
+
+TEST_F(HubRemovalTest, AContentThatIsLinkedMeanwhileOrBeingFetchedStays) {
+  const std::string digest = digest_of('7');
+  std::ofstream(cache_.blob_path("o/m", digest)) << "x";
+  const auto left = unlinked_files(cache_);
+  ASSERT_TRUE(left);
+  ASSERT_EQ(left->size(), 1U);
+  EXPECT_EQ(left->front().digest, digest);
+  EXPECT_EQ(left->front().n_bytes, 1);
+  {
+    ASSERT_TRUE(make_folder(cache_.lock_folder("o/m")).ok());
+    const auto lock = FileLock::take(cache_.lock_path("o/m", digest));
+    EXPECT_EQ(remove_unlinked(cache_, left->front()).code(), Code::unavailable);
+  }
+  ASSERT_TRUE(cache_.link("o/m", kA, {"x", 1, FileDigest{DigestKind::sha256, digest}}).ok());
+  EXPECT_TRUE(remove_unlinked(cache_, left->front()).ok());
+  EXPECT_TRUE(has_blob('7'));
 }
 
 TEST_F(HubRemovalTest, UnfinishedFilesAreFoundByTheirDigests) {

@@ -10,6 +10,7 @@
 #include "base/folder.h"
 #include "base/tree.h"
 #include "hub/fetch_file.h"
+#include "hub/registry_hold.h"
 #include "hub/waiting_lock.h"
 
 namespace ruv {
@@ -50,6 +51,8 @@ class RegistryPull {
     model_.n_files = layers.size();
     const RegistryLayer& model = *manifest.find(LayerKind::model);
     TRY(make_folder(store_.folder() + "/blobs"));
+    const FileLock hold =
+        TRY(hold_for_pull(store_, model.digest, [&] { return show(model, 0, true); }));
     TRY(make_folder(folder_of(store_.staging_path(model.digest))));
     TRY(check_room(layers));
     for (const RegistryLayer& layer : layers) TRY(pull_layer(layer));

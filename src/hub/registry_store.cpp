@@ -28,6 +28,14 @@ Result<std::string> read_small_file(const std::string& path) {
 std::string RegistryStore::manifest_path(const RegistryReference& reference) const {
   return fmt::format("{}/manifests/{}", folder_, name_path(reference, reference.host));
 }
+std::string RegistryStore::newer_manifest_path(const RegistryReference& reference) const {
+  const bool is_usual = reference.host == kRegistryHost;
+  return fmt::format("{}/manifests-v2/{}", folder_,
+                     name_path(reference, is_usual ? kNewerHost : reference.host));
+}
+bool RegistryStore::has_newer_manifest(const RegistryReference& reference) const {
+  return file_exists(newer_manifest_path(reference));
+}
 std::string RegistryStore::blob_path(const FileDigest& digest) const {
   return fmt::format("{}/blobs/sha256-{}", folder_, digest.hex);
 }
@@ -64,11 +72,7 @@ Result<RegistryManifest> RegistryStore::read_manifest(const std::string& path) c
 
 Result<StoredModel> RegistryStore::find(const RegistryReference& reference) const {
   std::string path = manifest_path(reference);
-  if (!file_exists(path)) {
-    const bool is_usual = reference.host == kRegistryHost;
-    path = fmt::format("{}/manifests-v2/{}", folder_,
-                       name_path(reference, is_usual ? kNewerHost : reference.host));
-  }
+  if (!file_exists(path)) path = newer_manifest_path(reference);
   const std::string name = text_of(reference);
   if (!file_exists(path)) return fail(Code::not_found, "{} is not here", name);
   StoredModel model;

@@ -4,8 +4,8 @@
 //   manifests-v2/<host>/<namespace>/<name>/<tag>   the same of newer versions, which leads to a
 //                                                  blob; read here, never written
 //   blobs/sha256-<digest>                          layers
-//   ruvllm-unfinished/                             ours: Ollama removes files of blobs that have
-//                                                  other names
+//   ruvllm-unfinished/                             ours, and locks: Ollama removes files of blobs
+//                                                  that have other names
 #pragma once
 
 #include <string>
@@ -28,6 +28,8 @@ class RegistryStore {
   const std::string& folder() const { return folder_; }
 
   std::string manifest_path(const RegistryReference& reference) const;
+  // Whether a newer version of Ollama has the name.
+  bool has_newer_manifest(const RegistryReference& reference) const;
   std::string blob_path(const FileDigest& digest) const;
   std::string staging_path(const FileDigest& digest) const;
   // Whether a layer is here in its full size.
@@ -41,6 +43,7 @@ class RegistryStore {
   Result<StoredModel> find(const RegistryReference& reference) const;
 
  private:
+  std::string newer_manifest_path(const RegistryReference& reference) const;
   Result<RegistryManifest> read_manifest(const std::string& path) const;
   std::string folder_;
 };

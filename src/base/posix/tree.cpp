@@ -20,11 +20,9 @@ int64_t size_or_zero(const fs::path& path) {
   return error ? 0 : static_cast<int64_t>(size);
 }
 
-}  // namespace
-
-std::vector<TreeEntry> files_below(const std::string& folder, size_t limit) {
+// `error`: why it ended before the end, if so.
+std::vector<TreeEntry> walk(const std::string& folder, size_t limit, std::error_code& error) {
   std::vector<TreeEntry> entries;
-  std::error_code error;
   fs::recursive_directory_iterator at(folder, error);
   for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
     if (entries.size() == limit) break;
@@ -40,6 +38,23 @@ std::vector<TreeEntry> files_below(const std::string& folder, size_t limit) {
   }
   std::ranges::sort(entries, {}, &TreeEntry::path);
   return entries;
+}
+
+}  // namespace
+
+std::vector<TreeEntry> files_below(const std::string& folder, size_t limit) {
+  std::error_code ignored;
+  return walk(folder, limit, ignored);
+}
+
+Result<std::vector<TreeEntry>> all_files_below(const std::string& folder) {
+  constexpr size_t kLimit = 1'000'000;
+  std::error_code error;
+  std::vector<TreeEntry> entries = walk(folder, kLimit, error);
+  if (error == std::errc::no_such_file_or_directory && entries.empty()) return entries;
+  if (error) return fail(Code::invalid, "{}: cannot be read: {}", folder, error.message());
+  if (entries.size() < kLimit) return entries;
+  return fail(Code::unsupported, "{}: {} files or more", folder, kLimit);
 }
 
 std::vector<std::string> folders_in(const std::string& folder) {
@@ -74,6 +89,11 @@ Status remove_tree(const std::string& folder) {
   fs::remove_all(folder, error);
   if (error) return fail(Code::invalid, "{}: cannot remove: {}", folder, error.message());
   return {};
+}
+
+bool remove_empty_folder(const std::string& folder) {
+  std::error_code error;
+  return fs::is_directory(folder, error) && fs::remove(folder, error) && !error;
 }
 
 std::string machine_start_id() {
