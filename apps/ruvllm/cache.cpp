@@ -77,8 +77,9 @@ void show(const KeptPlaces& places, bool json) {
     print_json_line(Json{{"kept", std::move(list)}, {"n_bytes", total}});
     return;
   }
-  fmt::print("{:<10}  {:>9}\n`ruvllm cache clean` removes packed, prefixes and unfinished\n",
-             "total", readable_bytes(total));
+  fmt::print(
+      "{:<10}  {:>9}\n`ruvllm cache clean` removes packed, prefixes, unfinished and leftovers\n",
+      "total", readable_bytes(total));
 }
 
 // What is cleaned: what was named, else all that can be made again.
@@ -111,6 +112,7 @@ Result<int> clean_all(const CommandLine& line, const CacheCall& call) {
       line.note(fmt::format("{}: a running process uses it; it stays", path));
       busy.push_back(path);
     }
+    for (const std::string& why : done.notes) line.note(fmt::format("{}: {}", name, why));
     list.push_back({{"name", name},
                     {"n_bytes", done.n_bytes},
                     {"n_files", done.n_files},
@@ -136,7 +138,7 @@ int cache_command(int argc, char** argv) {
   line.example("ruvllm cache", "Where it is, how large, and what it is good for");
   line.example("ruvllm cache clean unfinished", "Downloads that ended early");
   const std::string what =
-      fmt::format("What to remove: {}; packed, prefixes and unfinished when absent",
+      fmt::format("What to remove: {}; packed, prefixes, unfinished and leftovers when absent",
                   fmt::join(kept_names(), ", "));
   line.text("action", call.action, "clean, or nothing: show it");
   line.choices({"clean"});

@@ -13,6 +13,8 @@
 #include "base/tree.h"
 #include "hub/fetch_file.h"
 #include "hub/hub_removal.h"
+#include "hub/registry_hold.h"
+#include "hub/registry_removal.h"
 
 namespace ruv {
 namespace {
@@ -129,6 +131,22 @@ std::vector<FileGroup> begun_downloads(const KeptPlaces& places) {
   return all;
 }
 
+// A group for each content, so that what is being fetched keeps nothing else. What cannot be read
+// shows none; removing fails with the reason.
+std::vector<FileGroup> leftovers(const KeptPlaces& places) {
+  std::vector<FileGroup> all;
+  const HubCache cache(places.hub);
+  if (const auto files = unlinked_files(cache)) {
+    for (const UnlinkedFile& file : *files)
+      all.push_back({"", {{cache.blob_path(file.repo, file.digest), file.n_bytes, 0}}});
+  }
+  if (places.ollama.empty()) return all;
+  if (const auto layers = unreferenced_layers(RegistryStore(places.ollama))) {
+    for (const FolderEntry& layer : *layers) all.push_back({"", {layer}});
+  }
+  return all;
+}
+
 std::vector<FileGroup> ollama_models(const KeptPlaces& places) {
   return {{"", files_named(below(places.ollama, "blobs"),
                            [](const std::string& name) { return name.starts_with("sha256-"); })}};
@@ -141,7 +159,58 @@ struct KeptKind {
   Cleaning cleaning;
   const char* remover;
   std::vector<FileGroup> (*files)(const KeptPlaces&);
+  // Where a lock is not all that is looked at; null: remove_files.
+  Status (*remove)(const KeptPlaces&, CleanedData&) = nullptr;
 };
+
+// Counts what is gone; what is in use stays.
+Status count_removal(const Status& status, const std::string& path, int64_t n_bytes,
+                     CleanedData& done) {
+  if (status.code() == Code::unavailable) {
+    done.busy.push_back(path);
+    return {};
+  }
+  TRY(Status(status));
+  if (file_exists(path)) return {};  // something leads to it meanwhile
+  done.n_files += 1;
+  done.n_bytes += n_bytes;
+  return {};
+}
+
+Status remove_hub_leftovers(const KeptPlaces& places, CleanedData& done) {
+  const HubCache cache(places.hub);
+  for (const UnlinkedFile& file : TRY(unlinked_files(cache))) {
+    const std::string path = cache.blob_path(file.repo, file.digest);
+    TRY(count_removal(remove_unlinked(cache, file), path, file.n_bytes, done));
+  }
+  return {};
+}
+
+Status remove_ollama_leftovers(const KeptPlaces& places, CleanedData& done) {
+  if (places.ollama.empty()) return {};
+  const RegistryStore store(places.ollama);
+  const auto here = unreferenced_layers(store);
+  if (!here) done.notes.push_back(here.error().message());
+  if (!here || here->empty()) return {};
+  const Result<FileLock> lock = hold_for_removal(store, [] { return true; });
+  if (!lock) {
+    done.notes.push_back(lock.error().message());
+    return {};
+  }
+  // Once more, as a pull may have ended meanwhile.
+  for (const FolderEntry& layer : TRY(unreferenced_layers(store))) {
+    const Status status = remove_file(layer.path)
+                              ? Status()
+                              : fail(Code::internal, "{}: cannot be removed", layer.path);
+    TRY(count_removal(status, layer.path, layer.n_bytes, done));
+  }
+  return {};
+}
+
+Status remove_leftovers(const KeptPlaces& places, CleanedData& done) {
+  TRY(remove_hub_leftovers(places, done));
+  return remove_ollama_leftovers(places, done);
+}
 
 constexpr KeptKind kKinds[] = {
     {"packed", "packed weights, which make the next start fast",
@@ -150,6 +219,9 @@ constexpr KeptKind kKinds[] = {
      [](const KeptPlaces& places) { return places.cache; }, Cleaning::usual, "", prefix_pages},
     {"unfinished", "downloads that ended early and would continue",
      [](const KeptPlaces& places) { return places.hub; }, Cleaning::usual, "", begun_downloads},
+    {"leftovers", "contents that no model needs, as a removal leaves them that was ended",
+     [](const KeptPlaces& places) { return places.hub; }, Cleaning::usual, "", leftovers,
+     remove_leftovers},
     {"responses", "answers that a server keeps for its clients",
      [](const KeptPlaces& places) { return below(places.cache, "responses"); }, Cleaning::named, "",
      kept_responses},
@@ -163,7 +235,7 @@ constexpr KeptKind kKinds[] = {
      [](const KeptPlaces& places) { return places.hub; }, Cleaning::never, "`ruvllm rm`",
      hub_models},
     {"ollama", "models of Ollama's registry, shared with Ollama",
-     [](const KeptPlaces& places) { return places.ollama; }, Cleaning::never, "`ollama rm`",
+     [](const KeptPlaces& places) { return places.ollama; }, Cleaning::never, "`ruvllm rm`",
      ollama_models},
     {"names", "names that `ruvllm tag` gave",
      [](const KeptPlaces& places) { return below(places.data, "models.json"); }, Cleaning::never,
@@ -226,6 +298,10 @@ Result<CleanedData> clean_kept(const KeptPlaces& places, const std::string& name
   if (kind->cleaning == Cleaning::never)
     return fail(Code::invalid, "{}: {}; {} removes them", name, kind->what, kind->remover);
   CleanedData done;
+  if (!dry && kind->remove != nullptr) {
+    TRY(kind->remove(places, done));
+    return done;
+  }
   for (const FileGroup& group : kind->files(places)) {
     if (group.files.empty()) continue;
     if (!dry) {

@@ -40,7 +40,8 @@ std::vector<std::string> kept_names();
 struct CleanedData {
   int64_t n_bytes = 0;
   int64_t n_files = 0;
-  std::vector<std::string> busy = {};  // paths that a running process uses, which stay
+  std::vector<std::string> busy = {};   // paths that a running process uses, which stay
+  std::vector<std::string> notes = {};  // why something else stays
 };
 // Removes what has the name. `dry`: only counts. Fails: invalid (never removed here), internal.
 // Requires: the name is one of kept_names().

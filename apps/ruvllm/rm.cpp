@@ -1,4 +1,5 @@
-// ruvllm rm: removes pulled models from the hub's cache, and names that `ruvllm tag` gave.
+// ruvllm rm: removes pulled models from the hub's cache and Ollama's folders, and names that
+// `ruvllm tag` gave.
 #include <fmt/format.h>
 
 #include <variant>
@@ -9,8 +10,10 @@
 #include "consent.h"
 #include "data_folder.h"
 #include "hub/hub_removal.h"
+#include "hub/registry_removal.h"
 #include "hub_access.h"
 #include "model_name.h"
+#include "registry_model.h"
 #include "shown_text.h"
 #include "terminal.h"
 
@@ -29,14 +32,13 @@ Result<Unwanted> unwanted(const std::string& name) {
   // Without a prefix owner/repo can mean nothing else: paths are not removed here.
   const bool is_repo = name.find('/') != name.npos && !name.starts_with("hf:");
   one.meant = TRY(meant_name(is_repo && !name.starts_with("ollama:") ? "hf:" + name : name));
-  if (one.meant.registry)
-    return fail(Code::unsupported, "'{}': what is in Ollama's folders is removed by `ollama rm`",
-                name);
   one.all_revisions = name.find('@') == name.npos;
   return one;
 }
 
 bool continues() { return !interrupt_seen(); }
+
+Result<RegistryStore> ollama_store() { return RegistryStore(TRY(ollama_models_folder())); }
 
 // What goes, in words; fails where nothing would. `names` are those that are left before it.
 Result<std::string> described(const HubCache& cache, const Unwanted& one, LocalNames& names) {
@@ -44,6 +46,15 @@ Result<std::string> described(const HubCache& cache, const Unwanted& one, LocalN
     const HubRemoval removal = TRY(plan_removal(cache, *one.meant.hub, one.all_revisions));
     return fmt::format("{}: {}{}", one.given, readable_bytes(removal.n_bytes),
                        removal.is_whole ? ", all of the repository" : "");
+  }
+  if (one.meant.registry) {
+    const RegistryRemoval removal =
+        TRY(plan_registry_removal(TRY(ollama_store()), *one.meant.registry));
+    return fmt::format(
+        "{}: {}{}", one.given, readable_bytes(removal.n_bytes),
+        removal.n_shared == 0
+            ? ""
+            : fmt::format("; {} layers stay, which other models have too", removal.n_shared));
   }
   const LocalModel* const model = names.find(one.meant.local->name);
   const size_t n_versions = model == nullptr ? 0 : model->versions.size();
@@ -59,9 +70,11 @@ Result<int64_t> removed(const HubCache& cache, const Unwanted& one) {
   if (one.meant.hub) {
     // Planned anew: what was removed before it counts.
     const HubRemoval removal = TRY(plan_removal(cache, *one.meant.hub, one.all_revisions));
-    TRY(remove_planned(cache, removal));
+    TRY(remove_planned(cache, removal, continues));
     return removal.n_bytes;
   }
+  if (one.meant.registry)
+    return TRY(remove_registry_model(TRY(ollama_store()), *one.meant.registry, continues)).n_bytes;
   TRY(change_local_names(local_names_file(), continues, [&](LocalNames& names) -> Status {
     return names.remove(*one.meant.local);
   }));
@@ -112,6 +125,7 @@ int rm_command(int argc, char** argv) {
   RmCall call;
   CommandLine line("rm", "Removes pulled models, and names that `ruvllm tag` gave.");
   line.example("ruvllm rm hf:owner/repo:Q8_0", "One file; hf:owner/repo is all of the repository");
+  line.example("ruvllm rm ollama:name:1b", "As `ollama rm` does: what other names share stays");
   line.example("ruvllm rm writer:old", "A tag; the file that it meant stays");
   line.words("names", call.names,
              "Names as `ruvllm list` shows them; with @REVISION what a commit has alone");

@@ -149,7 +149,7 @@ class Cached(LocalCase):
     def test_names_that_nothing_has(self):
         self.assert_fails("is not here", "rm", "--yes", "owner/absent")
         self.assert_fails("neither a file nor", "rm", "--yes", "absent")
-        self.assert_fails("ollama rm", "rm", "--yes", "ollama:llama3")
+        self.assert_fails("ollama:llama3:latest is not here", "rm", "--yes", "ollama:llama3")
         self.assert_fails("not a repository", "rm", "--yes", "./model.gguf")
         self.assert_fails("name what", "rm", code=2)
 
@@ -187,6 +187,28 @@ class Kept(LocalCase):
         self.assertEqual(self.cache()[1], 300_000)
         self.assertEqual(self.kept()["models"]["n_bytes"], 300_000 + 40)
 
+    def test_leftovers_of_a_removal_are_shown_and_cleaned(self):
+        pulled = self.pull(REPO + ":Q8_0")
+        self.pull(REPO + ":Q2_K")
+        # As a removal leaves them that is killed after it has removed the links.
+        os.remove(pulled["path"])
+        lost = self.hub_lock(self.files["model-Q2_K.gguf"])
+        left = self.kept()["leftovers"]
+        self.assertEqual((left["n_bytes"], left["n_files"], left["clean"]), (300_000, 1, "usual"))
+        self.assertIn("leftovers", self.run_program("cache").stdout)
+        self.assertEqual(self.said("cache", "clean", "--dry-run", "leftovers")["n_bytes"], 300_000)
+        held = self.hub_lock(self.files["model-Q8_0.gguf"])
+        self.assertIn("it stays", self.run_program("cache", "clean", "leftovers", "--yes").stderr)
+        held.close()
+        lost.close()
+        self.assertEqual(self.said("cache", "clean", "--yes")["n_bytes"], 300_000)
+        self.assertEqual(self.kept()["leftovers"]["n_files"], 0)
+        self.assertEqual(self.cache()[1], 90_000)
+        # Without a snapshot the folder goes too.
+        shutil.rmtree(self.folder + "/hub/models--owner--model-GGUF/snapshots")
+        self.assertEqual(self.said("cache", "clean", "--yes", "leftovers")["n_bytes"], 90_000)
+        self.assertEqual(self.kept()["leftovers"]["n_files"], 0)
+
     def test_packed_weights_and_prefixes(self):
         place = self.folder + "/caches/ruvllm"
         os.makedirs(place + "/packed")
@@ -205,7 +227,8 @@ class Kept(LocalCase):
             fcntl.flock(writer, fcntl.LOCK_EX)
             cleaned = self.said("cache", "clean", "--yes")["cleaned"]
         self.assertEqual([(one["name"], one["n_files"], len(one["busy"])) for one in cleaned],
-                         [("packed", 1, 1), ("prefixes", 0, 1), ("unfinished", 0, 0)])
+                         [("packed", 1, 1), ("prefixes", 0, 1), ("unfinished", 0, 0),
+                          ("leftovers", 0, 0)])
         server.close()
         self.said("cache", "clean", "--yes")
         kept = self.kept()

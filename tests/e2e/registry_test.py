@@ -4,6 +4,7 @@ that it shares with Ollama.
 
 Usage: registry_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
+import fcntl
 import hashlib
 import json
 import os
@@ -133,6 +134,77 @@ class RegistryTest(unittest.TestCase):
         again = self.run_program(*call, "--quiet")
         self.assertEqual((again.returncode, again.stdout), (0, first.stdout))
         self.assertEqual(again.stderr, "")
+
+    # Removing.
+
+    def long_ago(self):
+        for name in self.blobs():
+            os.utime(f"{self.models}/blobs/{name}", (1e9, 1e9))
+
+    def test_a_removal_leaves_what_other_names_have(self):
+        self.hub.add_manifest("me/tiny:2", [("model", noise(50_000, 2)), ("template", TEMPLATE)])
+        self.pull("library/tiny")
+        self.pull("me/tiny:2")
+        before = len(self.blobs())
+        removed = self.run_program("rm", "--json", "--yes", self.name("library/tiny"))
+        self.assertEqual(removed.returncode, 0, removed.stderr)
+        self.assertGreaterEqual(json.loads(removed.stdout)["n_bytes"], len(self.content))
+        self.assertEqual(len(self.blobs()), before - 1)
+        again = self.run_program("rm", "--yes", self.name("library/tiny"))
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("is not here", again.stderr)
+        self.assertIn("me/tiny:2", self.run_program("list").stdout)
+        self.assertEqual(self.pull("me/tiny:2")["n_fetched"], 0)
+        shown = self.run_program("rm", "--dry-run", self.name("me/tiny:2"))
+        self.assertIn("me/tiny:2: ", shown.stdout)
+        self.assertNotIn("stay", shown.stdout)
+        self.assertEqual(self.run_program("rm", "--yes", self.name("me/tiny:2")).returncode, 0)
+        self.assertEqual(self.blobs(), [])
+        fetched = self.pull("library/tiny")
+        self.assertEqual(fetched["n_fetched"], fetched["n_bytes"])
+
+    def test_a_killed_removal_leaves_what_the_cache_shows(self):
+        self.pull("library/tiny")
+        self.long_ago()
+        place = f"{self.models}/manifests/{self.host}/library/tiny/latest"
+        with open(place, "rb") as file:
+            manifest = file.read()
+        n_bytes = sum(os.path.getsize(f"{self.models}/blobs/{name}") for name in self.blobs())
+        # Wherever it was when it was killed: the name is there with all, or gone.
+        with subprocess.Popen([Server.binary, "rm", "--yes", self.name("library/tiny")],
+                              env={**os.environ, "OLLAMA_MODELS": self.models},
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            while process.poll() is None and os.path.exists(place):
+                pass
+            process.kill()
+        self.assertFalse(os.path.exists(place))
+        # As of a kill right after the name was gone.
+        for layer in [self.manifest["config"], *self.manifest["layers"]]:
+            digest = layer["digest"].removeprefix("sha256:")
+            self.put("blobs/sha256-" + digest, self.hub.layers[digest])
+        self.long_ago()
+
+        def left():
+            kept = json.loads(self.run_program("cache", "--json").stdout)["kept"]
+            return next(one["n_bytes"] for one in kept if one["name"] == "leftovers")
+        self.assertEqual(left(), n_bytes)
+        self.put(f"manifests/{self.host}/library/tiny/latest", manifest)
+        self.assertEqual(left(), 0)
+        os.remove(place)
+        cleaned = self.run_program("cache", "clean", "--yes", "leftovers")
+        self.assertEqual(cleaned.returncode, 0, cleaned.stderr)
+        self.assertEqual((left(), self.blobs()), (0, []))
+
+    def test_nothing_is_removed_while_a_model_is_fetched(self):
+        self.pull("library/tiny")
+        place = f"{self.models}/ruvllm-unfinished/sha256-{'0' * 64}.pull.lock"
+        with open(place, "w", encoding="ascii") as pull:
+            fcntl.flock(pull, fcntl.LOCK_EX)
+            refused = self.run_program("rm", "--yes", self.name("library/tiny"))
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("is being fetched; nothing was removed", refused.stderr)
+        self.assertEqual(self.pull("library/tiny")["n_fetched"], 0)
+        self.assertEqual(self.run_program("rm", "--yes", self.name("library/tiny")).returncode, 0)
 
     # What networks do.
 
