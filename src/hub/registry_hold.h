@@ -1,5 +1,5 @@
-// Locks of a store of Ollama's layout: pulls of this program exclude its removals, and the other way
-// round. Ollama takes no locks; whether it fetches something is seen from its unfinished files.
+// Locks of a store of Ollama's layout: pulls of this program exclude its removals, and the other
+// way round. Ollama takes no locks; whether it fetches something is seen from its unfinished files.
 #pragma once
 
 #include <functional>
