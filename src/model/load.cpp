@@ -324,10 +324,13 @@ void collect_remarks(Model& m, const LoadOptions& options) {
   m.sampling = read_sampling(*m.file, m.remarks);
 }
 
+// Chooses a device for a model that has none.
 Status open_file(Model& model, const std::string& path, const LoadOptions& options,
                  bool tables_only) {
   model.file = TRY(ModelFile::open(path, {options.ignored_keys, tables_only}));
-  model.device = TRY(choose_device(choice_of(options, *model.file)));
+  if (model.device == nullptr) {
+    model.device = TRY(choose_device(choice_of(options, *model.file)));
+  }
   collect_remarks(model, options);
   return {};
 }
@@ -383,12 +386,12 @@ Status check_is_model(const ModelFile& file) {
 // The head of another file, on the model's device.
 Status load_draft_head(Model& model, WorkerPool& pool, const LoadOptions& options) {
   const auto source = std::make_shared<Model>();
+  source->device = model.device;
   TRY(open_file(*source, options.draft_head_file, options, false));
   const FamilyRecord* const family = TRY(source->file->known_family());
   if (!family->is_draft_head) {
     return fail(Code::invalid, "{}: not a drafting head but a model", source->file->path());
   }
-  source->device = model.device;
   TRY(Status(source->file->usable()));
   TRY(read_numbers(*source, options));
   TRY(WeightLoader(*source, pool, options).run());
@@ -442,7 +445,14 @@ Status check_model(const std::string& path, const LoadOptions& options) {
 
 Result<std::shared_ptr<const Model>> load_model(const std::string& path,
                                                 const LoadOptions& options) {
+  return load_model_on(nullptr, path, options);
+}
+
+Result<std::shared_ptr<const Model>> load_model_on(std::shared_ptr<Device> device,
+                                                   const std::string& path,
+                                                   const LoadOptions& options) {
   const auto model = std::make_shared<Model>();
+  model->device = std::move(device);
   TRY(open_file(*model, path, options, false));
   TRY(check_is_model(*model->file));
   TRY(Status(model->file->usable()));

@@ -186,6 +186,11 @@ struct Model {
   CacheLayout cache_layout() const { return ruv::cache_layout(plans); }
 };
 
+// load_model for a device of the caller's, in place of the one that the options choose.
+Result<std::shared_ptr<const Model>> load_model_on(std::shared_ptr<Device> device,
+                                                   const std::string& path,
+                                                   const LoadOptions& options = {});
+
 // The file that could not be read when a part of it was needed (MappedFile::is_damaged); null: all
 // is well. Any thread.
 const MappedFile* damaged_file(const Model& model);

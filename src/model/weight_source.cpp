@@ -255,13 +255,19 @@ Status WeightSource::write_copy(const Buffer& packed) {
   return {};
 }
 
+Result<PlainRows> WeightSource::take_rows(const MatrixRows& matrix, int64_t row_bytes) const {
+  PlainRows taken = TRY(device_->take_rows(matrix.rows, row_bytes));
+  if (taken.memory.owner == nullptr) taken.memory.owner = matrix.owned;
+  return taken;
+}
+
 Result<Weight> WeightSource::pack(const MatrixRows& matrix) {
   const auto n_out = static_cast<int64_t>(matrix.rows.size());
   Weight weight = device_->packing().shape_of(matrix.dtype, matrix.n_in, n_out);
   if (plan_.shapes_only) return weight;
   if (!weight.is_packed()) {
     const int64_t row_bytes = format_of(matrix.dtype).bytes_of(matrix.n_in);
-    weight.plain = TRY(device_->take_rows(matrix.rows, row_bytes));
+    weight.plain = TRY(take_rows(matrix, row_bytes));
     return weight;
   }
   std::optional<PackedMatrix> entry;
@@ -296,8 +302,7 @@ Result<Weight> WeightSource::lookup(const MatrixRows& matrix) {
   weight.n_in = matrix.n_in;
   weight.dtype = matrix.dtype;
   if (plan_.shapes_only) return weight;
-  weight.plain =
-      TRY(device_->take_rows(matrix.rows, format_of(matrix.dtype).bytes_of(matrix.n_in)));
+  weight.plain = TRY(take_rows(matrix, format_of(matrix.dtype).bytes_of(matrix.n_in)));
   return weight;
 }
 

@@ -82,6 +82,8 @@ class WeightSource {
   Result<const TensorInfo*> find(const std::string& name) const;
   Status refuse_scale(const std::string& name) const;
   Result<MatrixRows> rows_of(const TensorInfo& tensor, std::string name, Range rows) const;
+  // Rows on the device, which keep those alive that do not lie in the file.
+  Result<PlainRows> take_rows(const MatrixRows& matrix, int64_t row_bytes) const;
   Status pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to);
   Status write_copy(const Buffer& packed);
   void ready(int64_t n_bytes);

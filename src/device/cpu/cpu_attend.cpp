@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "device/kv_codes.h"
+#include "device/visible_keys.h"
 #include "tensor/half.h"
 
 namespace ruv {
@@ -19,28 +20,6 @@ constexpr int64_t kAheadPages = kChunkPages;
 // Weights of integer values are int16 with this for the largest value scale of the chunk.
 constexpr float kFullWeight = 32767.0F;
 constexpr float kLeastScale = 1e-30F;  // below it values are nothing
-
-// The positions that row `row` of the sequence sees: those up to its own, the newest `window` of
-// them or those of its chunk, and its block; of a block with a window both ways, the part in reach.
-// Rows after a source text see it or nothing of it. Both ends ascend with the row.
-Range visible_keys(const Batch& batch, const BatchSequence& sequence, int64_t row,
-                   const AttendParams& params) {
-  const int64_t position = sequence.first_position + row;
-  const int64_t window = params.window;
-  if (params.of_source) return {0, sequence.n_source};
-  const int64_t first = position < sequence.n_source ? 0 : sequence.n_source;
-  Range keys = {window > 0 ? std::max(first, position - window + 1) : first, position + 1};
-  if (window > 0 && params.chunked) keys.begin = std::max(first, position / window * window);
-  if (batch.blocks.empty()) return keys;
-  const int64_t at = sequence.row_begin + row;
-  const auto block = std::ranges::upper_bound(batch.blocks, at, {}, &Range::end);
-  if (block == batch.blocks.end() || block->begin > at) return keys;
-  const Range own = {position - (at - block->begin), position + (block->end - at)};
-  if (window > 0 && params.both_ways) {
-    return {std::max(keys.begin, own.begin), std::min(position + window, own.end)};
-  }
-  return {std::min(keys.begin, own.begin), own.end};
-}
 
 // Adds what head `head` of the query at `position` has for the keys from `first_key` on.
 void add_alibi(const Alibi& alibi, int64_t head, int64_t position, int64_t first_key, float* scores,
