@@ -1,0 +1,190 @@
+#include "train/products.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kRowsOfPart = 512;
+constexpr int64_t kGroupsOfPart = 4;
+constexpr int64_t kDecodedNumbers = int64_t{1} << 21;  // at a time
+constexpr bool is_float(float) { return true; }
+constexpr bool is_float(double) { return false; }
+
+// n blocks of `size` cover it.
+int64_t blocks_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+}  // namespace
+
+template <class T>
+MatrixProducts<T>::MatrixProducts(WorkerPool& pool, const Kernels& kernels)
+    : pool_(&pool),
+      kernel_(find_gemm(kernels, DType::f32)),
+      group_(is_float(T{}) ? kernel_->mr : 16),
+      scratch_(static_cast<size_t>(pool.n_threads())) {}
+
+// Vectors only grow, so that steps of one size allocate nothing after the first.
+template <class T>
+void MatrixProducts<T>::reserve(int64_t k) {
+  for (Scratch& s : scratch_) {
+    s.b.resize(std::max(s.b.size(), static_cast<size_t>(group_ * k)));
+    s.out.resize(static_cast<size_t>(kRowsOfPart * group_));
+    if (!is_float(T{})) continue;
+    s.packed.resize(std::max(s.packed.size(), static_cast<size_t>(kernel_->group_bytes(k) + 64)));
+  }
+}
+
+// The kernels read rows of `a` whose numbers follow each other.
+template <class T>
+Factor<T> MatrixProducts<T>::by_rows(Factor<T> a) {
+  if (a.col_step == 1) return a;
+  copy_.resize(std::max(copy_.size(), static_cast<size_t>(a.n_rows * a.n_cols)));
+  constexpr int64_t kTile = 32;
+  pool_->run_items(blocks_of(a.n_rows, kTile), [&](int, int64_t item) {
+    const int64_t first = item * kTile;
+    const int64_t end = std::min(a.n_rows, first + kTile);
+    for (int64_t j = 0; j < a.n_cols; ++j) {
+      const T* const from = a.at + j * a.col_step;
+      for (int64_t i = first; i < end; ++i) {
+        copy_[static_cast<size_t>(i * a.n_cols + j)] = from[i * a.row_step];
+      }
+    }
+  });
+  return whole<T>(copy_.data(), a.n_rows, a.n_cols);
+}
+
+// Parts are of fixed size, whatever the number of threads.
+template <class T>
+void MatrixProducts<T>::multiply(ProductOut<T> out, Factor<T> a, Factor<T> b) {
+  if (a.n_rows == 0 || b.n_rows == 0) return;
+  reserve(a.n_cols);
+  const Factor<T> rows = by_rows(a);
+  const int64_t n_groups = blocks_of(b.n_rows, group_);
+  const int64_t n_wide = blocks_of(n_groups, kGroupsOfPart);
+  const int64_t n_high = blocks_of(a.n_rows, kRowsOfPart);
+  pool_->run_items(n_wide * n_high, [&](int thread, int64_t item) {
+    const int64_t row = item / n_wide * kRowsOfPart;
+    const int64_t group = item % n_wide * kGroupsOfPart;
+    multiply_part(thread, out, rows, b,
+                  {{row, std::min(a.n_rows, row + kRowsOfPart)},
+                   {group, std::min(n_groups, group + kGroupsOfPart)}});
+  });
+}
+
+template <class T>
+void MatrixProducts<T>::multiply_on(int thread, ProductOut<T> out, Factor<T> a, Factor<T> b) {
+  const int64_t n_groups = blocks_of(b.n_rows, group_);
+  for (int64_t row = 0; row < a.n_rows; row += kRowsOfPart) {
+    multiply_part(thread, out, a, b, {{row, std::min(a.n_rows, row + kRowsOfPart)}, {0, n_groups}});
+  }
+}
+
+// Rows of the group as the kernel packs them; those that lie by columns are copied first.
+template <>
+void MatrixProducts<float>::multiply_part(int thread, ProductOut<float> out, const Factor<float>& a,
+                                          const Factor<float>& b, const Part& part) {
+  Scratch& s = scratch_[static_cast<size_t>(thread)];
+  auto* const packed =
+      reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(s.packed.data()) + 63) / 64 * 64);
+  const int64_t k = a.n_cols;
+  const std::byte* rows[64] = {};
+  for (int64_t group = part.groups.begin; group < part.groups.end; ++group) {
+    const int64_t first = group * group_;
+    const int64_t n = std::min(group_, b.n_rows - first);
+    if (b.col_step != 1) {
+      for (int64_t p = 0; p < k; ++p) {
+        const float* const from = b.at + first * b.row_step + p * b.col_step;
+        for (int64_t i = 0; i < n; ++i) {
+          s.b[static_cast<size_t>(i * k + p)] = from[i * b.row_step];
+        }
+      }
+    }
+    for (int64_t i = 0; i < group_; ++i) {
+      const float* const row =
+          b.col_step == 1 ? b.at + (first + i) * b.row_step : s.b.data() + i * k;
+      rows[i] = i < n ? reinterpret_cast<const std::byte*>(row) : nullptr;
+    }
+    kernel_->pack(packed, rows, k);
+    const int64_t n_rows = part.rows.end - part.rows.begin;
+    float* const to = out.at + part.rows.begin * out.step + first;
+    kernel_->run({.weights = packed,
+                  .act = reinterpret_cast<const std::byte*>(a.at + part.rows.begin * a.row_step),
+                  .out = out.adds ? s.out.data() : to,
+                  .k = k,
+                  .n_groups = 1,
+                  .n_cols = n,
+                  .n_rows = n_rows,
+                  .act_stride = a.row_step * int64_t{sizeof(float)},
+                  .out_stride = out.adds ? group_ : out.step});
+    if (!out.adds) continue;
+    for (int64_t r = 0; r < n_rows; ++r) {
+      const float* const from = s.out.data() + r * group_;
+      for (int64_t i = 0; i < n; ++i) to[r * out.step + i] += from[i];
+    }
+  }
+}
+
+// Plain loops: double is for checking.
+template <>
+void MatrixProducts<double>::multiply_part(int thread, ProductOut<double> out,
+                                           const Factor<double>& a, const Factor<double>& b,
+                                           const Part& part) {
+  Scratch& s = scratch_[static_cast<size_t>(thread)];
+  const int64_t k = a.n_cols;
+  for (int64_t j = part.groups.begin * group_; j < std::min(b.n_rows, part.groups.end * group_);
+       ++j) {
+    const double* column = b.at + j * b.row_step;
+    if (b.col_step != 1) {
+      for (int64_t p = 0; p < k; ++p) s.b[static_cast<size_t>(p)] = column[p * b.col_step];
+      column = s.b.data();
+    }
+    for (int64_t i = part.rows.begin; i < part.rows.end; ++i) {
+      const double* const row = a.at + i * a.row_step;
+      double sum = 0;
+      for (int64_t p = 0; p < k; ++p) sum += row[p * a.col_step] * column[p];
+      double& to = out.at[i * out.step + j];
+      to = out.adds ? to + sum : sum;
+    }
+  }
+}
+
+// Calls f(first row, rows) for blocks of the matrix's rows.
+template <class T>
+template <class F>
+void MatrixProducts<T>::each_block(const TrainMatrix<T>& w, F&& f) {
+  const int64_t n_in = w.n_in();
+  if (w.has_values()) return f(int64_t{0}, whole<T>(w.values(), w.n_out(), n_in));
+  const int64_t n =
+      std::clamp<int64_t>(kDecodedNumbers / n_in, group_, std::max(group_, w.n_out()));
+  decoded_.resize(std::max(decoded_.size(), static_cast<size_t>(n * n_in)));
+  for (int64_t first = 0; first < w.n_out(); first += n) {
+    const int64_t n_rows = std::min(n, w.n_out() - first);
+    pool_->run_items(n_rows,
+                     [&](int, int64_t i) { w.read_row(first + i, decoded_.data() + i * n_in); });
+    f(first, whole<T>(decoded_.data(), n_rows, n_in));
+  }
+}
+
+// Blocks of rows give columns of the result.
+template <class T>
+void MatrixProducts<T>::forward(T* out, int64_t step, Factor<T> x, const TrainMatrix<T>& w) {
+  each_block(w, [&](int64_t first, Factor<T> rows) {
+    multiply({out + first, step, false}, x, rows);
+  });
+}
+
+// Blocks of rows give terms of the sum, which are added in their order.
+template <class T>
+void MatrixProducts<T>::backward(T* dx, int64_t step, Factor<T> dy, const TrainMatrix<T>& w) {
+  each_block(w, [&](int64_t first, Factor<T> rows) {
+    const Factor<T> part = {dy.at + first * dy.col_step, dy.n_rows, rows.n_rows, dy.row_step,
+                            dy.col_step};
+    multiply({dx, step, true}, part, rows.transposed());
+  });
+}
+
+template class MatrixProducts<float>;
+template class MatrixProducts<double>;
+
+}  // namespace ruv
