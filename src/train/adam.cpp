@@ -1,0 +1,121 @@
+#include "train/adam.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/elementary.h"
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kPart = 4096;  // numbers that one thread takes at a time
+
+int64_t parts_of(int64_t n) { return (n + kPart - 1) / kPart; }
+
+}  // namespace
+
+// A beta of 1 would never change a moment.
+Status check(const AdamNumbers& n) {
+  const auto is_share = [](double x) { return x >= 0 && x < 1; };
+  if (!is_share(n.beta1) || !is_share(n.beta2)) {
+    return fail(Code::invalid, "AdamW: beta1 = {} and beta2 = {} are not both in [0, 1)", n.beta1,
+                n.beta2);
+  }
+  if (!(n.eps > 0)) return fail(Code::invalid, "AdamW: eps = {} is not above 0", n.eps);
+  if (!(n.weight_decay >= 0) || !std::isfinite(n.weight_decay)) {
+    return fail(Code::invalid, "AdamW: weight decay of {} is not at least 0", n.weight_decay);
+  }
+  return {};
+}
+
+// A part's sum is one chain; the parts of all parameters are added in their order.
+template <class T>
+double gradient_norm(std::span<const Parameter<T>> parameters, WorkerPool& pool) {
+  double squares = 0;
+  std::vector<double> sums;
+  for (const Parameter<T>& parameter : parameters) {
+    const auto n = std::ssize(parameter.gradient);
+    sums.assign(static_cast<size_t>(parts_of(n)), 0);
+    pool.run_items(parts_of(n), [&](int, int64_t part) {
+      double sum = 0;
+      for (int64_t i = part * kPart; i < std::min(n, (part + 1) * kPart); ++i) {
+        const double g = double{parameter.gradient[static_cast<size_t>(i)]};
+        sum += g * g;
+      }
+      sums[static_cast<size_t>(part)] = sum;
+    });
+    for (const double sum : sums) squares += sum;
+  }
+  return std::sqrt(squares);
+}
+
+// Both moments begin with 0, as a Buffer does.
+template <class T>
+Result<Adam<T>> Adam<T>::create(std::span<const Parameter<T>> parameters,
+                                const AdamNumbers& numbers) {
+  TRY(check(numbers));
+  Adam adam;
+  adam.numbers_ = numbers;
+  for (const Parameter<T>& parameter : parameters) {
+    const auto n_bytes = static_cast<int64_t>(2 * parameter.values.size_bytes());
+    adam.moments_.push_back(TRY(Buffer::allocate(n_bytes)));
+  }
+  return adam;
+}
+
+template <class T>
+std::span<T> Adam<T>::first(size_t i) const {
+  const Buffer& both = moments_[i];
+  return {both.as<T>(), static_cast<size_t>(both.n_bytes()) / sizeof(T) / 2};
+}
+
+// The second half of a parameter's buffer.
+template <class T>
+std::span<T> Adam<T>::second(size_t i) const {
+  const std::span<T> m = first(i);
+  return {m.data() + m.size(), m.size()};
+}
+
+template <class T>
+int64_t Adam<T>::n_bytes() const {
+  int64_t sum = 0;
+  for (const Buffer& both : moments_) sum += both.n_bytes();
+  return sum;
+}
+
+// In float64 but for what is kept.
+template <class T>
+void Adam<T>::step(std::span<const Parameter<T>> parameters, int64_t step, double rate,
+                   double factor, WorkerPool& pool) {
+  const auto at = static_cast<double>(step);
+  const double left1 = numbers_.beta1 > 0 ? 1 - exact_pow(numbers_.beta1, at) : 1;
+  const double left2 = numbers_.beta2 > 0 ? 1 - exact_pow(numbers_.beta2, at) : 1;
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    const Parameter<T>& parameter = parameters[p];
+    const bool decays = parameter.matrix != nullptr || numbers_.decays_vectors;
+    const double decay = decays ? rate * numbers_.weight_decay : 0;
+    const std::span<T> first_moment = first(p);
+    const std::span<T> second_moment = second(p);
+    const auto n = std::ssize(parameter.values);
+    pool.run_items(parts_of(n), [&](int, int64_t part) {
+      const auto end = static_cast<size_t>(std::min(n, (part + 1) * kPart));
+      for (auto i = static_cast<size_t>(part * kPart); i < end; ++i) {
+        const double g = double{parameter.gradient[i]} * factor;
+        const double m = numbers_.beta1 * double{first_moment[i]} + (1 - numbers_.beta1) * g;
+        const double v = numbers_.beta2 * double{second_moment[i]} + (1 - numbers_.beta2) * g * g;
+        const double x = double{parameter.values[i]} * (1 - decay);
+        const double size = std::sqrt(v / left2) + numbers_.eps;
+        first_moment[i] = static_cast<T>(m);
+        second_moment[i] = static_cast<T>(v);
+        parameter.values[i] = static_cast<T>(x - rate * (m / left1) / size);
+      }
+    });
+  }
+}
+
+template double gradient_norm(std::span<const Parameter<float>>, WorkerPool&);
+template double gradient_norm(std::span<const Parameter<double>>, WorkerPool&);
+template class Adam<float>;
+template class Adam<double>;
+
+}  // namespace ruv

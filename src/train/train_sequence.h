@@ -1,0 +1,52 @@
+// TrainSequence: a text to learn, as token ids. Its batches: as many whole sequences in one step as
+// have room.
+#pragma once
+
+#include "device/batch_builder.h"
+#include "train/token_loss.h"
+
+namespace ruv {
+
+// A conversation learns the answers alone, a plain text every token.
+struct TrainSequence {
+  std::vector<int32_t> tokens;
+  // By token: whether it is to be predicted from those before it. Empty: all but the first.
+  std::vector<uint8_t> learned = {};
+
+  bool learns(size_t i) const { return i > 0 && (learned.empty() || learned[i] != 0); }
+  // How many tokens are to be predicted.
+  int64_t n_targets() const;
+};
+
+// Sequences in one step, and the token that each row of its logits should give.
+struct TrainBatch {
+  BatchBuilder rows;
+  std::vector<int32_t> targets;
+};
+
+// Steps of at most max_rows rows, in the order of the sequences. The last token of a sequence has
+// no row: nothing is predicted from it. Fails: invalid, naming the sequence: longer than a step, a
+// token that is not one of n_vocab, `learned` of another length.
+Result<std::vector<TrainBatch>> make_batches(std::span<const TrainSequence> sequences,
+                                             int64_t max_rows, int64_t n_vocab);
+
+// In which order n sequences are learned, again and again: a random one for each round, of the seed
+// and the round alone, so that a run can be resumed at any step.
+class SequenceOrder {
+ public:
+  SequenceOrder(size_t n, uint64_t seed) : n_(n), seed_(seed) {}
+  // The sequence at place `i` of all rounds. Requires: n > 0.
+  size_t at(uint64_t i);
+
+ private:
+  size_t n_;
+  uint64_t seed_;
+  uint64_t round_ = 0;
+  std::vector<size_t> order_;  // of the round
+};
+
+// A long text cut to sequences of n tokens that predict n - 1, each beginning with the last token
+// of the one before.
+std::vector<TrainSequence> cut_text(std::span<const int32_t> tokens, size_t n);
+
+}  // namespace ruv
