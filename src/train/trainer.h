@@ -1,0 +1,81 @@
+// Trainer: a model in training. A step walks its sequences forward and back, in as many parts as
+// have room, and changes the parameters once. What a step computes depends on the model, the
+// options, the steps before it and its sequences alone, so that a run that is saved and resumed
+// gives the bytes of one that was not.
+#pragma once
+
+#include "model/decoder.h"
+#include "train/adam.h"
+#include "train/rate_schedule.h"
+#include "train/train_sequence.h"
+
+namespace ruv {
+
+// How a model is trained. What is learned in which step is the caller's affair.
+struct TrainOptions {
+  int n_threads = 0;       // 0: one per core
+  int64_t max_rows = 512;  // of a part of a step
+  // Entries of the tape between checkpoints; 0: none, which is faster and keeps more memory.
+  int64_t checkpoint_entries = 0;
+  double greatest_norm = 1;  // gradients of a greater norm are made as long as this; 0: any
+  RateSchedule rate = {};
+  AdamNumbers adam = {};
+  // Which parameters are trained, by name; null: all.
+  std::function<bool(std::string_view)> trains = {};
+};
+
+// What a step did.
+struct StepReport {
+  int64_t step = 0;  // counted from 1
+  double loss = 0;   // mean over targets
+  int64_t n_targets = 0;
+  double gradient_norm = 0;
+  double rate = 0;
+  int64_t kept_bytes = 0;  // the most that the tape kept
+};
+
+class Trainer {
+ public:
+  // Loads the model to train it. Fails: as load_model; invalid (numbers of the options that make no
+  // sense, nothing to train).
+  static Result<std::unique_ptr<Trainer>> create(const std::string& path,
+                                                 const TrainOptions& options);
+
+  // Learns the sequences together. Fails: as make_batches; invalid (no targets; a loss or gradient
+  // that is not finite, before anything is changed); unsupported, by the name of an operation.
+  Result<StepReport> step(std::span<const TrainSequence> sequences);
+  // Mean loss over their targets; changes nothing. Fails: as step.
+  Result<double> loss(std::span<const TrainSequence> sequences);
+
+  // Steps so far.
+  int64_t n_steps() const { return n_steps_; }
+  const Model& model() const { return *model_; }
+  const Parameters<float>& parameters() const { return parameters_; }
+  // Memory of parameters, gradients, moments and activations.
+  int64_t n_bytes() const;
+
+  // Writes all that later steps depend on, and reads it again. Fails: as writing and opening files
+  // do; corrupt; invalid (it is of another model, or other parameters).
+  Status save(const std::string& path) const;
+  Status resume(const std::string& path);
+
+ private:
+  Trainer(const TrainOptions& options)
+      : options_(options), pool_(options.n_threads), device_(make_train_device<float>()) {}
+  // Loads the model and makes room for a step.
+  Status prepare(const std::string& path);
+  // Σ loss over a part's targets; with its derivative times `scale`.
+  Result<double> compute(const TrainBatch& batch, bool learns, double scale);
+
+  TrainOptions options_;
+  WorkerPool pool_;
+  std::shared_ptr<TrainDevice<float>> device_;
+  std::shared_ptr<const Model> model_;
+  Parameters<float> parameters_;
+  std::optional<Adam<float>> adam_;
+  std::optional<Activations> activations_;
+  std::unique_ptr<Ops> ops_;
+  int64_t n_steps_ = 0;
+};
+
+}  // namespace ruv

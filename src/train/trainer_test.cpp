@@ -1,0 +1,203 @@
+// A small model learns a text, and what a run that is resumed or written gives.
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "format/model_file.h"
+#include "train/write_model.h"
+
+namespace ruv::trainer_test {
+namespace {
+
+constexpr std::string_view kText =
+    "The quick brown fox jumps over the lazy dog, and the dog sleeps on. The quick brown cat jumps "
+    "over the lazy fox, and the fox sleeps on. The lazy brown dog jumps over the quick cat, and "
+    "the cat sleeps on. The lazy quick fox jumps over the brown dog, and the dog sleeps on. ";
+
+std::string golden(const std::string& name) {
+  return RUV_SOURCE_DIR "/tests/golden/models/" + name + "/model.gguf";
+}
+
+std::string temporary(const std::string& name) {
+  return testing::TempDir() + "ruv_trainer_" + std::to_string(getpid()) + "_" + name;
+}
+
+// Bytes of a text as tokens that the small models have: they have few.
+std::vector<TrainSequence> sequences_of(std::string_view text, int64_t n_vocab, size_t n) {
+  std::vector<int32_t> tokens;
+  for (const char c : text)
+    tokens.push_back(static_cast<int32_t>(c) % static_cast<int32_t>(n_vocab));
+  return cut_text(tokens, n);
+}
+
+TrainOptions quick_options() {
+  TrainOptions options;
+  options.n_threads = 2;
+  options.max_rows = 64;
+  options.rate = {.shape = RateShape::cosine, .peak = 3e-3, .n_steps = 40, .n_warmup = 4};
+  return options;
+}
+
+// One step with the next sequences of an order.
+StepReport learn(Trainer& trainer, const std::vector<TrainSequence>& texts) {
+  SequenceOrder order(texts.size(), 1);
+  std::vector<TrainSequence> chosen;
+  for (uint64_t i = 0; i < 4; ++i) {
+    chosen.push_back(texts[order.at(4 * static_cast<uint64_t>(trainer.n_steps()) + i)]);
+  }
+  const Result<StepReport> report = trainer.step(chosen);
+  EXPECT_TRUE(report) << report.error().message();
+  return report.value_or(StepReport());
+}
+
+std::vector<float> all_values(const Trainer& trainer) {
+  std::vector<float> all;
+  for (const Parameter<float>& p : trainer.parameters().all()) {
+    all.insert(all.end(), p.values.begin(), p.values.end());
+  }
+  return all;
+}
+
+TEST(Trainer, ATextIsLearnedAndOneLikeItToo) {
+  const auto trainer = *Trainer::create(golden("llama2"), quick_options());
+  const auto texts = sequences_of(kText.substr(0, 200), trainer->model().h.n_vocab, 21);
+  const auto others = sequences_of(kText.substr(200), trainer->model().h.n_vocab, 21);
+  const double before = *trainer->loss(texts);
+  const double held_out = *trainer->loss(others);
+  double first = 0;
+  for (int i = 0; i < 40; ++i) {
+    const StepReport report = learn(*trainer, texts);
+    if (i == 0) first = report.loss;
+    EXPECT_EQ(report.step, i + 1);
+  }
+  EXPECT_NEAR(first, before, 1);
+  EXPECT_LT(*trainer->loss(texts), before - 1);
+  EXPECT_LT(*trainer->loss(others), held_out - 0.5);
+}
+
+// In parts of any size, with checkpoints or without, by any number of threads.
+TEST(Trainer, HowAStepIsComputedChangesNothing) {
+  std::vector<float> expected;
+  for (const auto& [n_threads, checkpoints] : {std::pair(1, 0), std::pair(3, 0), std::pair(2, 7)}) {
+    TrainOptions options = quick_options();
+    options.n_threads = n_threads;
+    options.checkpoint_entries = checkpoints;
+    const auto trainer = *Trainer::create(golden("qwen2"), options);
+    const auto texts = sequences_of(kText, trainer->model().h.n_vocab, 21);
+    for (int i = 0; i < 2; ++i) learn(*trainer, texts);
+    const std::vector<float> values = all_values(*trainer);
+    if (expected.empty()) expected = values;
+    EXPECT_EQ(values, expected) << n_threads << " " << checkpoints;
+  }
+}
+
+TEST(Trainer, GradientsOfPartsAreThoseOfTheWhole) {
+  std::vector<double> norms, losses;
+  for (const int64_t max_rows : {20, 80}) {
+    TrainOptions options = quick_options();
+    options.max_rows = max_rows;
+    const auto trainer = *Trainer::create(golden("llama2"), options);
+    const auto texts = sequences_of(kText, trainer->model().h.n_vocab, 21);
+    const StepReport report = learn(*trainer, texts);
+    norms.push_back(report.gradient_norm);
+    losses.push_back(report.loss);
+  }
+  EXPECT_NEAR(norms[0], norms[1], 1e-5 * norms[0]);
+  EXPECT_NEAR(losses[0], losses[1], 1e-6);
+}
+
+// Stopped after each number of steps.
+TEST(Trainer, ARunThatIsResumedGivesTheSameBytes) {
+  const std::string path = temporary("state");
+  const auto whole = *Trainer::create(golden("llama2"), quick_options());
+  const auto texts = sequences_of(kText, whole->model().h.n_vocab, 21);
+  for (int i = 0; i < 5; ++i) learn(*whole, texts);
+  for (const int stop : {1, 4}) {
+    {
+      const auto first = *Trainer::create(golden("llama2"), quick_options());
+      for (int i = 0; i < stop; ++i) learn(*first, texts);
+      ASSERT_TRUE(first->save(path).ok());
+    }
+    const auto second = *Trainer::create(golden("llama2"), quick_options());
+    ASSERT_TRUE(second->resume(path).ok());
+    EXPECT_EQ(second->n_steps(), stop);
+    for (int i = stop; i < 5; ++i) learn(*second, texts);
+    EXPECT_EQ(all_values(*second), all_values(*whole)) << stop;
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Trainer, AFileOfAnotherRunChangesNothing) {
+  const std::string path = temporary("other_state");
+  ASSERT_TRUE((*Trainer::create(golden("qwen2"), quick_options()))->save(path).ok());
+  const auto trainer = *Trainer::create(golden("llama2"), quick_options());
+  const std::vector<float> before = all_values(*trainer);
+  EXPECT_EQ(trainer->resume(path).code(), Code::invalid);
+  ASSERT_TRUE(trainer->save(path).ok());
+  const auto size = std::filesystem::file_size(path);
+  for (const uintmax_t at : {uintmax_t{3}, size / 2, size - 1}) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(at));
+    const int byte = file.get();
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(static_cast<char>(byte ^ 1));
+    file.close();
+    EXPECT_EQ(trainer->resume(path).code(), Code::corrupt) << at;
+  }
+  std::filesystem::resize_file(path, 5);
+  EXPECT_EQ(trainer->resume(path).code(), Code::corrupt);
+  EXPECT_EQ(all_values(*trainer), before);
+  std::filesystem::remove(path);
+}
+
+TEST(Trainer, WhatIsNotChosenStaysAsItIs) {
+  TrainOptions options = quick_options();
+  options.trains = [](std::string_view name) { return name.find("attn_q") != name.npos; };
+  const auto trainer = *Trainer::create(golden("llama2"), options);
+  EXPECT_EQ(std::ssize(trainer->parameters().all()), trainer->model().h.n_layers);
+  const auto texts = sequences_of(kText, trainer->model().h.n_vocab, 21);
+  const double before = *trainer->loss(texts);
+  for (int i = 0; i < 10; ++i) learn(*trainer, texts);
+  EXPECT_LT(*trainer->loss(texts), before);
+  options.trains = [](std::string_view) { return false; };
+  EXPECT_EQ(Trainer::create(golden("llama2"), options).error().code(), Code::invalid);
+}
+
+TEST(Trainer, StepsThatLearnNothingAreRefused) {
+  const auto trainer = *Trainer::create(golden("llama2"), quick_options());
+  EXPECT_EQ(trainer->step({}).error().code(), Code::invalid);
+  const TrainSequence one = {{1}};
+  EXPECT_EQ(trainer->step({&one, 1}).error().code(), Code::invalid);
+  EXPECT_EQ(trainer->n_steps(), 0);
+}
+
+// A model of each order of rows, with matrices of its own and fused ones: what is loaded again has
+// the loss of what was trained.
+TEST(WriteModel, AFileHasWhatWasTrained) {
+  const std::string path = temporary("model.gguf");
+  for (const char* const name : {"llama2", "gemma3", "phi3", "gpt2"}) {
+    TrainOptions options = quick_options();
+    if (std::string_view(name) == "gpt2") options.rate.peak = 1e-3;
+    const auto trainer = *Trainer::create(golden(name), options);
+    const auto texts = sequences_of(kText, trainer->model().h.n_vocab, 21);
+    const double before = *trainer->loss(texts);
+    for (int i = 0; i < 5; ++i) learn(*trainer, texts);
+    const double after = *trainer->loss(texts);
+    EXPECT_GT(std::abs(after - before), 1e-2) << name;
+    const Status written = write_trained_model(trainer->model(), trainer->parameters(), DType::f32,
+                                               path, {.replace = true});
+    ASSERT_TRUE(written.ok()) << written.message();
+    const auto again = *Trainer::create(path, options);
+    EXPECT_NEAR(*again->loss(texts), after, 1e-6) << name;
+    EXPECT_EQ(all_values(*again), all_values(*trainer)) << name;
+  }
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace ruv::trainer_test
