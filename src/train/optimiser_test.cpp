@@ -108,7 +108,7 @@ TEST(Adam, NumbersThatMakeNoSenseAreRefused) {
 
 TEST(TrainSequence, RowsAreThoseThatPredict) {
   const TrainSequence sequences[] = {{{5, 6, 7, 8, 9}, {0, 0, 1, 0, 0}}, {{1}}, {{2, 3, 4, 5}}};
-  const auto batches = make_batches(sequences, 4, 10);
+  const auto batches = make_batches(sequences, {4, 10});
   ASSERT_TRUE(batches);
   ASSERT_EQ(batches->size(), 2U) << "the third needs three rows and there are two left";
   const Batch& first = (*batches)[0].rows.batch();
@@ -121,7 +121,7 @@ TEST(TrainSequence, RowsAreThoseThatPredict) {
 
 TEST(TrainSequence, WhatABatchCannotHoldIsRefused) {
   const auto refuses = [](const TrainSequence& sequence) {
-    const auto batches = make_batches({&sequence, 1}, 2, 10);
+    const auto batches = make_batches({&sequence, 1}, {2, 10});
     return !batches && batches.error().code() == Code::invalid;
   };
   EXPECT_TRUE(refuses({{1, 2, 3, 4}}));

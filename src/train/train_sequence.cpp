@@ -9,7 +9,8 @@ namespace ruv {
 namespace {
 
 // What a batch cannot hold is refused before anything is computed.
-Status check(const TrainSequence& sequence, size_t number, int64_t max_rows, int64_t n_vocab) {
+Status check(const TrainSequence& sequence, size_t number, const BatchLimits& limits) {
+  const auto& [max_rows, n_vocab] = limits;
   const auto n = std::ssize(sequence.tokens);
   if (n - 1 > max_rows) {
     return fail(Code::invalid, "training: sequence {} has {} tokens; a step has at most {}", number,
@@ -31,13 +32,14 @@ Status check(const TrainSequence& sequence, size_t number, int64_t max_rows, int
 }
 
 // Its rows up to the last target, and their logits from the first one on.
-void add(const TrainSequence& sequence, TrainBatch& batch) {
+void add(const TrainSequence& sequence, const Adapter* adapter, TrainBatch& batch) {
   const auto n = sequence.tokens.size();
   size_t first = 1;
   while (first < n && !sequence.learns(first)) ++first;
   size_t last = n - 1;
   while (last > first && !sequence.learns(last)) --last;
   batch.rows.begin_sequence(0, {});
+  batch.rows.set_adapter(adapter);
   batch.rows.add(std::span(sequence.tokens).first(last));
   batch.rows.want_logits(static_cast<int64_t>(last - first + 1));
   for (size_t i = first; i <= last; ++i) {
@@ -55,15 +57,17 @@ int64_t TrainSequence::n_targets() const {
 
 // A sequence without targets would be computed in vain.
 Result<std::vector<TrainBatch>> make_batches(std::span<const TrainSequence> sequences,
-                                             int64_t max_rows, int64_t n_vocab) {
+                                             const BatchLimits& limits, const Adapter* adapter) {
   std::vector<TrainBatch> batches;
   for (size_t i = 0; i < sequences.size(); ++i) {
     const TrainSequence& sequence = sequences[i];
-    TRY(check(sequence, i, max_rows, n_vocab));
+    TRY(check(sequence, i, limits));
     if (sequence.n_targets() == 0) continue;
     const auto n_rows = std::ssize(sequence.tokens) - 1;
-    if (batches.empty() || batches.back().rows.n_rows() + n_rows > max_rows) batches.emplace_back();
-    add(sequence, batches.back());
+    if (batches.empty() || batches.back().rows.n_rows() + n_rows > limits.max_rows) {
+      batches.emplace_back();
+    }
+    add(sequence, adapter, batches.back());
   }
   return batches;
 }

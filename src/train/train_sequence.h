@@ -27,8 +27,14 @@ struct TrainBatch {
 // Steps of at most max_rows rows, in the order of the sequences. The last token of a sequence has
 // no row: nothing is predicted from it. Fails: invalid, naming the sequence: longer than a step, a
 // token that is not one of n_vocab, `learned` of another length.
+struct BatchLimits {
+  int64_t max_rows = 0;
+  int64_t n_vocab = 0;
+};
+// `adapter`: which all sequences are computed with, and which must outlive the batches; null: none.
 Result<std::vector<TrainBatch>> make_batches(std::span<const TrainSequence> sequences,
-                                             int64_t max_rows, int64_t n_vocab);
+                                             const BatchLimits& limits,
+                                             const Adapter* adapter = nullptr);
 
 // In which order n sequences are learned, again and again: a random one for each round, of the seed
 // and the round alone, so that a run can be resumed at any step.

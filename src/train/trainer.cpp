@@ -46,15 +46,20 @@ Status Trainer::prepare(const std::string& path) {
   load.n_threads = options_.n_threads;
   load.draft_head = false;
   model_ = TRY(load_model_on(device_, path, load));
-  const auto all = [](std::string_view) { return true; };
+  const auto by_default = [all = !options_.adapter](std::string_view) { return all; };
   parameters_ = TRY(Parameters<float>::choose(
       *model_, *device_,
-      options_.trains ? options_.trains : std::function<bool(std::string_view)>(all)));
+      options_.trains ? options_.trains : std::function<bool(std::string_view)>(by_default)));
+  if (options_.adapter) {
+    adapter_ =
+        TRY(TrainedAdapter<float>::create(*model_, *device_, *options_.adapter, parameters_));
+  }
   if (parameters_.all().empty()) {
     return fail(Code::invalid, "{}: nothing of it is to be trained", path);
   }
   adam_ = TRY(Adam<float>::create(parameters_.all(), options_.adam));
-  activations_ = TRY(Activations::create(*model_, options_.max_rows, options_.max_rows));
+  activations_ = TRY(Activations::create(*model_, options_.max_rows, options_.max_rows,
+                                         adapter_ ? adapter_->adapter().max_rank() : 0));
   ops_ = device_->make_ops(pool_);
   return {};
 }
@@ -79,10 +84,15 @@ Result<double> Trainer::compute(const TrainBatch& batch, bool learns, double sca
   return sum;
 }
 
+Result<std::vector<TrainBatch>> Trainer::batches_of(
+    std::span<const TrainSequence> sequences) const {
+  return make_batches(sequences, {options_.max_rows, model_->h.n_vocab},
+                      adapter_ ? &adapter_->adapter() : nullptr);
+}
+
 // Gradients are the sums over all parts before any parameter changes.
 Result<StepReport> Trainer::step(std::span<const TrainSequence> sequences) {
-  const std::vector<TrainBatch> batches =
-      TRY(make_batches(sequences, options_.max_rows, model_->h.n_vocab));
+  const std::vector<TrainBatch> batches = TRY(batches_of(sequences));
   StepReport report{.step = n_steps_ + 1, .n_targets = targets_of(sequences)};
   if (report.n_targets == 0) return fail(Code::invalid, "training: no token is to be learned");
   const double scale = 1 / static_cast<double>(report.n_targets);
@@ -111,8 +121,7 @@ Result<double> Trainer::loss(std::span<const TrainSequence> sequences) {
   const int64_t n_targets = targets_of(sequences);
   if (n_targets == 0) return fail(Code::invalid, "training: no token is to be predicted");
   double sum = 0;
-  for (const TrainBatch& batch :
-       TRY(make_batches(sequences, options_.max_rows, model_->h.n_vocab))) {
+  for (const TrainBatch& batch : TRY(batches_of(sequences))) {
     sum += TRY(compute(batch, false, 0));
   }
   return sum / static_cast<double>(n_targets);

@@ -8,6 +8,7 @@
 #include "train/adam.h"
 #include "train/rate_schedule.h"
 #include "train/train_sequence.h"
+#include "train/trained_adapter.h"
 
 namespace ruv {
 
@@ -20,8 +21,9 @@ struct TrainOptions {
   double greatest_norm = 1;  // gradients of a greater norm are made as long as this; 0: any
   RateSchedule rate = {};
   AdamNumbers adam = {};
-  // Which parameters are trained, by name; null: all.
+  // Which parameters of the model are trained, by name; null: all, or none beside an adapter.
   std::function<bool(std::string_view)> trains = {};
+  std::optional<LowRankOptions> adapter = {};  // matrices of low rank that are trained
 };
 
 // What a step did.
@@ -51,6 +53,8 @@ class Trainer {
   int64_t n_steps() const { return n_steps_; }
   const Model& model() const { return *model_; }
   const Parameters<float>& parameters() const { return parameters_; }
+  // Null: no adapter is trained.
+  const TrainedAdapter<float>* adapter() const { return adapter_ ? &*adapter_ : nullptr; }
   // Memory of parameters, gradients, moments and activations.
   int64_t n_bytes() const;
 
@@ -64,6 +68,8 @@ class Trainer {
       : options_(options), pool_(options.n_threads), device_(make_train_device<float>()) {}
   // Loads the model and makes room for a step.
   Status prepare(const std::string& path);
+  // Both computed with the adapter, if there is one.
+  Result<std::vector<TrainBatch>> batches_of(std::span<const TrainSequence> sequences) const;
   // Σ loss over a part's targets; with its derivative times `scale`.
   Result<double> compute(const TrainBatch& batch, bool learns, double scale);
 
@@ -72,6 +78,7 @@ class Trainer {
   std::shared_ptr<TrainDevice<float>> device_;
   std::shared_ptr<const Model> model_;
   Parameters<float> parameters_;
+  std::optional<TrainedAdapter<float>> adapter_;
   std::optional<Adam<float>> adam_;
   std::optional<Activations> activations_;
   std::unique_ptr<Ops> ops_;

@@ -1,0 +1,92 @@
+#include "train/trained_adapter.h"
+
+#include <cmath>
+
+#include "base/rng.h"
+
+namespace ruv {
+namespace {
+
+Status check(const Model& model, const LowRankOptions& options) {
+  if (options.rank < 1) return fail(Code::invalid, "adapter: a rank of {}", options.rank);
+  if (!std::isfinite(options.alpha) || options.alpha <= 0) {
+    return fail(Code::invalid, "adapter: alpha is {}", options.alpha);
+  }
+  if (model.family->block.repeats_layers) {
+    return fail(Code::unsupported,
+                "the model's layers have the weights of one: adapters of it are not supported");
+  }
+  return {};
+}
+
+// Routers decide: what is added to them changes which experts are trained.
+bool adapts(const LowRankOptions& options, Role role, std::string_view tensor) {
+  return options.adapts ? options.adapts(tensor) : !decides(role);
+}
+
+std::vector<float> random_numbers(int64_t n, double most, Rng& rng) {
+  std::vector<float> numbers(static_cast<size_t>(n));
+  for (float& x : numbers) x = static_cast<float>((2 * rng.uniform() - 1) * most);
+  return numbers;
+}
+
+}  // namespace
+
+// The numbers stay as rows of a file would, which the matrix is decoded from once.
+template <class T>
+Result<Weight> TrainedAdapter<T>::add_matrix(std::string name, std::vector<float> numbers,
+                                             int64_t n_in, TrainDevice<T>& device,
+                                             Parameters<T>& parameters) {
+  const auto kept = std::make_shared<const std::vector<float>>(std::move(numbers));
+  const int64_t n_out = std::ssize(*kept) / n_in;
+  std::vector<const std::byte*> rows;
+  for (int64_t i = 0; i < n_out; ++i) {
+    rows.push_back(reinterpret_cast<const std::byte*>(kept->data() + i * n_in));
+  }
+  Weight weight = device.packing().shape_of(DType::f32, n_in, n_out);
+  weight.plain = TRY(device.take_rows(rows, n_in * int64_t{sizeof(float)}));
+  weight.plain.memory.owner = kept;
+  TrainMatrix<T>& matrix = device.matrices().of(weight);
+  TRY(matrix.train());
+  const auto n = kept->size();
+  parameters.add({std::move(name), {matrix.values(), n}, {matrix.gradient(), n}, &matrix});
+  return weight;
+}
+
+template <class T>
+Result<TrainedAdapter<T>> TrainedAdapter<T>::create(const Model& model, TrainDevice<T>& device,
+                                                    const LowRankOptions& options,
+                                                    Parameters<T>& parameters) {
+  TRY(check(model, options));
+  TrainedAdapter made;
+  made.options_ = options;
+  made.adapter_ = std::make_shared<Adapter>();
+  made.adapter_->products.resize(static_cast<size_t>(model.h.n_layers) * kRoles);
+  Rng rng(options.seed);
+  for (int64_t layer = 0; layer < model.h.n_layers; ++layer) {
+    for (const RoleRow& row : role_rows()) {
+      const Weight& base = model.layers[static_cast<size_t>(layer)][row.role].weight;
+      std::string tensor = fmt::format("blk.{}.{}.weight", layer, row.tensor);
+      const bool is_one = !base.empty() && row.of_experts.empty() && !row.of_heads;
+      if (!is_one || !adapts(options, row.role, tensor)) continue;
+      const std::string name = fmt::format("blk.{}.{}.lora_", layer, row.tensor);
+      LowRank& added = made.adapter_->products[product_of(layer, row.role)];
+      const size_t first = parameters.all().size();
+      const double most = 1 / std::sqrt(static_cast<double>(base.n_in));
+      added.a = TRY(add_matrix(name + "a", random_numbers(options.rank * base.n_in, most, rng),
+                               base.n_in, device, parameters));
+      added.b = TRY(add_matrix(name + "b",
+                               std::vector<float>(static_cast<size_t>(base.n_out * options.rank)),
+                               options.rank, device, parameters));
+      added.scale = static_cast<float>(options.alpha / static_cast<double>(options.rank));
+      made.modules_.push_back({layer, row.role, std::move(tensor), first, first + 1});
+    }
+  }
+  if (made.modules_.empty()) return fail(Code::invalid, "adapter: no matrix is adapted");
+  return made;
+}
+
+template class TrainedAdapter<float>;
+template class TrainedAdapter<double>;
+
+}  // namespace ruv

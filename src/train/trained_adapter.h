@@ -1,0 +1,56 @@
+// TrainedAdapter: matrices of low rank that are trained beside a model whose own weights stay as
+// they are (LoRA, Hu et al., 2021). A step computes them as it computes any adapter.
+#pragma once
+
+#include "model/adapter.h"
+#include "train/parameters.h"
+
+namespace ruv {
+
+struct LowRankOptions {
+  int64_t rank = 8;
+  double alpha = 16;  // what is added is alpha / rank · B · A · x
+  uint64_t seed = 0;
+  // Which matrices have one, by the name of their tensor ("blk.0.attn_q.weight"); null: all but
+  // routers.
+  std::function<bool(std::string_view)> adapts = {};
+};
+
+// A matrix of the model with what is added to it.
+struct AdaptedModule {
+  int64_t layer;
+  Role role;
+  std::string tensor;  // of the model
+  size_t a, b;         // of the parameters
+};
+
+template <class T>
+class TrainedAdapter {
+ public:
+  // A begins with random numbers up to 1 / √n_in, B with 0, so that the model is as it was. Both
+  // are added to `parameters`. Fails: invalid (rank or alpha; nothing is adapted), unsupported (a
+  // model whose layers have the weights of one), out_of_memory.
+  static Result<TrainedAdapter> create(const Model& model, TrainDevice<T>& device,
+                                       const LowRankOptions& options, Parameters<T>& parameters);
+
+  const Adapter& adapter() const { return *adapter_; }
+  std::span<const AdaptedModule> modules() const { return modules_; }
+  const LowRankOptions& options() const { return options_; }
+
+ private:
+  // A matrix of these numbers, as a parameter.
+  static Result<Weight> add_matrix(std::string name, std::vector<float> numbers, int64_t n_in,
+                                   TrainDevice<T>& device, Parameters<T>& parameters);
+
+  LowRankOptions options_;
+  std::shared_ptr<Adapter> adapter_;  // steps point to it
+  std::vector<AdaptedModule> modules_;
+};
+
+// Writes adapter_config.json and adapter_model.safetensors, as PEFT has them, to a folder that is
+// there, in the place of such files. Fails: unsupported (a module whose file has it in one matrix
+// with others, or without a name in checkpoints), and as FileWriter.
+Status write_peft_adapter(const Model& model, const TrainedAdapter<float>& adapter,
+                          const Parameters<float>& parameters, const std::string& folder);
+
+}  // namespace ruv

@@ -1,0 +1,134 @@
+// Adapters as PEFT has them. Rows of B are in the decoder's order, which is that of checkpoints.
+#include <set>
+
+#include "base/file.h"
+#include "base/json_writer.h"
+#include "format/tensor_names.h"
+#include "train/trained_adapter.h"
+
+namespace ruv {
+namespace {
+
+constexpr std::string_view kEnding = ".weight";
+
+// The module of a checkpoint: "model.layers.0.self_attn.q_proj".
+Result<std::string> module_of(const Model& model, const std::string& tensor) {
+  const ModelFile& file = *model.file;
+  const std::optional<std::string> name = file.container() == "safetensors"
+                                              ? std::optional(file.shown_tensor(tensor))
+                                              : TensorNames(model.family).hf_of(tensor);
+  if (file.find_tensor(tensor) == nullptr || !name || !name->ends_with(kEnding)) {
+    return fail(Code::unsupported,
+                "{}: '{}' alone is not a module of a checkpoint, as adapters of PEFT need it",
+                file.path(), tensor);
+  }
+  return name->substr(0, name->size() - kEnding.size());
+}
+
+std::string last_part(const std::string& module) {
+  const size_t dot = module.rfind('.');
+  return dot == module.npos ? module : module.substr(dot + 1);
+}
+
+std::string config_of(const Model& model, const LowRankOptions& options,
+                      const std::set<std::string>& targets) {
+  std::string text;
+  JsonWriter out(text, 2);
+  out.begin_object();
+  out.key("base_model_name_or_path");
+  out.text(model.file->path());
+  out.key("bias");
+  out.text("none");
+  out.key("fan_in_fan_out");
+  out.boolean(false);
+  out.key("inference_mode");
+  out.boolean(true);
+  out.key("lora_alpha");
+  out.real(options.alpha);
+  out.key("lora_dropout");
+  out.real(0);
+  out.key("peft_type");
+  out.text("LORA");
+  out.key("r");
+  out.integer(options.rank);
+  out.key("target_modules");
+  out.begin_array();
+  for (const std::string& target : targets) out.text(target);
+  out.end_array();
+  out.key("task_type");
+  out.text("CAUSAL_LM");
+  out.end_object();
+  return text + "\n";
+}
+
+// One matrix of the file.
+struct AdapterTensor {
+  std::string name;
+  const Parameter<float>* parameter;
+  int64_t n_in;
+};
+
+// The header of a safetensors file, filled up to a multiple of eight bytes.
+std::string header_of(std::span<const AdapterTensor> tensors) {
+  std::string text;
+  JsonWriter out(text);
+  out.begin_object();
+  uint64_t offset = 0;
+  for (const AdapterTensor& tensor : tensors) {
+    const uint64_t n_bytes = tensor.parameter->values.size_bytes();
+    out.key(tensor.name);
+    out.begin_object();
+    out.key("dtype");
+    out.text("F32");
+    out.key("shape");
+    out.begin_array();
+    out.integer(std::ssize(tensor.parameter->values) / tensor.n_in);
+    out.integer(tensor.n_in);
+    out.end_array();
+    out.key("data_offsets");
+    out.begin_array();
+    out.integer(offset);
+    out.integer(offset + n_bytes);
+    out.end_array();
+    out.end_object();
+    offset += n_bytes;
+  }
+  out.end_object();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+Status write_tensors(const std::string& path, std::span<const AdapterTensor> tensors) {
+  FileWriter out = TRY(FileWriter::create(path, {.replace = true}));
+  const std::string header = header_of(tensors);
+  const uint64_t length = header.size();
+  TRY(out.write(std::as_bytes(std::span(&length, 1))));
+  TRY(out.write(as_bytes(header)));
+  for (const AdapterTensor& tensor : tensors) {
+    TRY(out.write(std::as_bytes(tensor.parameter->values)));
+  }
+  return out.commit();
+}
+
+}  // namespace
+
+Status write_peft_adapter(const Model& model, const TrainedAdapter<float>& adapter,
+                          const Parameters<float>& parameters, const std::string& folder) {
+  std::set<std::string> targets;
+  std::vector<AdapterTensor> tensors;
+  for (const AdaptedModule& module : adapter.modules()) {
+    const std::string name = TRY(module_of(model, module.tensor));
+    targets.insert(last_part(name));
+    for (const auto& [letter, at] : {std::pair("A", module.a), std::pair("B", module.b)}) {
+      const Parameter<float>& parameter = parameters.all()[at];
+      tensors.push_back({fmt::format("base_model.model.{}.lora_{}.weight", name, letter),
+                         &parameter, parameter.matrix->n_in()});
+    }
+  }
+  TRY(write_tensors(folder + "/adapter_model.safetensors", tensors));
+  FileWriter out = TRY(FileWriter::create(folder + "/adapter_config.json", {.replace = true}));
+  TRY(out.write(as_bytes(config_of(model, adapter.options(), targets))));
+  return out.commit();
+}
+
+}  // namespace ruv
