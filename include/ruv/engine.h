@@ -100,6 +100,14 @@ struct ServiceTerms {
 };
 
 struct LoadedAdapter;
+// An adapter (LoRA) of a request, and what its sums are multiplied by: 0 has no effect, negative
+// numbers take away what was learned.
+struct AdapterUse {
+  std::shared_ptr<const LoadedAdapter> adapter;
+  float scale = 1;
+};
+// The most of them that a request may have.
+inline constexpr size_t kMaxAdapters = 16;
 struct LoadedForm;
 struct LoadedMedia;
 
@@ -124,10 +132,10 @@ struct Request {
   RequestOutput output = RequestOutput::tokens;
   // Which hidden states the answer is made of. Only `last` uses and keeps cached prefixes.
   Pooling pooling = Pooling::last;
-  // What its steps add to the model's products; null: nothing. Requests with different adapters
-  // share steps and the model's weights, but no cached prefixes. Files of adapters cannot be loaded
-  // yet.
-  std::shared_ptr<const LoadedAdapter> adapter = {};
+  // What its steps add to the model's products, in this order; empty: nothing. Requests with
+  // different adapters share steps and the model's weights, but no cached prefixes. Each costs a
+  // step about twice its rank's share of the model's width.
+  std::vector<AdapterUse> adapters = {};
   // Images and sounds in the prompt, which has placeholders in their places: ids that decide
   // nothing. Null: none. What makes them of files is not there yet.
   std::shared_ptr<const LoadedMedia> media = {};

@@ -2,6 +2,8 @@
 // device. A step computes any mix of adapters beside one copy of the model's weights.
 #pragma once
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "device/weight.h"
@@ -27,9 +29,19 @@ struct Adapter {
   // The largest rank of an entry.
   int64_t max_rank() const {
     int64_t most = 0;
-    for (const LowRank& added : products) most = added.rank() > most ? added.rank() : most;
+    for (const LowRank& added : products) most = std::max(most, added.rank());
     return most;
   }
 };
+
+// What a sequence's steps add: these adapters in order, each times its scale. None: the model as it
+// is. The order decides how sums are rounded.
+struct AdapterShare {
+  const Adapter* adapter = nullptr;
+  float scale = 1;
+
+  bool operator==(const AdapterShare&) const = default;
+};
+using AdapterMix = std::span<const AdapterShare>;
 
 }  // namespace ruv

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/range.h"
+#include "device/adapter.h"
 #include "device/view.h"
 
 namespace ruv {
 
-struct Adapter;
 
 using PageId = int32_t;
 
@@ -33,7 +33,7 @@ struct StateOut {
 // Rows [row_begin, row_begin + n_rows) of the batch continue one sequence at first_position.
 // `pages` hold its keys and values, page i the positions from i · kPageTokens. Layers that keep a
 // running state read the one before the first row in frame `state`, leave it as it is, and write
-// `state_outs`, which ascend by row. `adapter` must outlive the step. The first n_source positions
+// `state_outs`, which ascend by row. `adapters` must outlive the step. The first n_source positions
 // are those of a source text, which an encoder computes; rows after them do not see what layers
 // keep there but by AttendParams::of_source.
 struct BatchSequence {
@@ -43,7 +43,7 @@ struct BatchSequence {
   std::span<const PageId> pages;
   FrameId state = -1;  // -1: no layer keeps one
   std::span<const StateOut> state_outs = {};
-  const Adapter* adapter = nullptr;  // null: the model as it is
+  AdapterMix adapters = {};
   int64_t n_source = 0;
 };
 

@@ -40,9 +40,9 @@ void BatchBuilder::set_state(FrameId before, std::span<const StateOut> outs) {
   batch_.sequences.back().state_outs = outs;
 }
 
-void BatchBuilder::set_adapter(const Adapter* adapter) {
-  batch_.sequences.back().adapter = adapter;
-  batch_.has_adapters |= adapter != nullptr;
+void BatchBuilder::set_adapters(AdapterMix adapters) {
+  batch_.sequences.back().adapters = adapters;
+  batch_.has_adapters |= !adapters.empty();
 }
 
 void BatchBuilder::set_source(int64_t n) { batch_.sequences.back().n_source = n; }

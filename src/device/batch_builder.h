@@ -18,9 +18,8 @@ class BatchBuilder {
   void begin_sequence(int64_t first_position, std::span<const PageId> pages);
   // Running states of the sequence: the frame of the one before its first row, and what is wanted.
   void set_state(FrameId before, std::span<const StateOut> outs);
-  // The rows of the sequence are computed with this adapter, which must outlive the step; null: the
-  // model as it is.
-  void set_adapter(const Adapter* adapter);
+  // The rows of the sequence are computed with these adapters, which must outlive the step.
+  void set_adapters(AdapterMix adapters);
   // The sequence's first `n` places are a source text (BatchSequence::n_source).
   void set_source(int64_t n);
   // The position of the sequence's next token; the tokens after it follow. Without this call it is

@@ -90,31 +90,30 @@ TEST(BatchBuilder, TextAfterAnImageHasAPositionBeforeItsPlace) {
   EXPECT_EQ(batch.sequences[1].first_position, 7);
 }
 
-TEST(BatchBuilder, ASequenceMayHaveAnAdapter) {
+TEST(BatchBuilder, ASequenceMayHaveAdapters) {
   const Adapter adapter;
+  const AdapterShare shares[] = {{&adapter}, {&adapter, 0.5F}};
   BatchBuilder builder;
   builder.begin_sequence(0, {});
-  builder.set_adapter(nullptr);
+  builder.set_adapters({});
   EXPECT_FALSE(builder.batch().has_adapters);
   builder.begin_sequence(0, {});
-  builder.set_adapter(&adapter);
-  builder.begin_sequence(0, {});
-  builder.set_adapter(nullptr);
+  builder.set_adapters(shares);
   builder.begin_sequence(0, {});
   const Batch& batch = builder.batch();
   EXPECT_TRUE(batch.has_adapters);
-  EXPECT_EQ(batch.sequences[1].adapter, &adapter);
-  EXPECT_TRUE(batch.sequences[0].adapter == nullptr && batch.sequences[2].adapter == nullptr &&
-              batch.sequences[3].adapter == nullptr);
+  EXPECT_TRUE(std::ranges::equal(batch.sequences[1].adapters, shares));
+  EXPECT_TRUE(batch.sequences[0].adapters.empty() && batch.sequences[2].adapters.empty());
 }
 
 TEST(BatchBuilder, ClearLeavesNothing) {
   const Adapter adapter;
+  const AdapterShare share{&adapter};
   const Address image(4096);
   const std::vector<Position> place = {{0, 0, 0}};
   BatchBuilder builder;
   builder.begin_sequence(0, {});
-  builder.set_adapter(&adapter);
+  builder.set_adapters({&share, 1});
   builder.add_embeddings({image, 1, 3}, place);
   builder.want_logits();
   builder.want_hidden();

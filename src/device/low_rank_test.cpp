@@ -65,9 +65,9 @@ class LowRankWorld {
   TestView inner_, outer_;
 };
 
-void add_sequence(BatchBuilder& batch, int64_t n_rows, const Adapter* adapter) {
+void add_sequence(BatchBuilder& batch, int64_t n_rows, AdapterMix adapters) {
   batch.begin_sequence(0, {});
-  batch.set_adapter(adapter);
+  batch.set_adapters(adapters);
   batch.add(std::vector<int32_t>(static_cast<size_t>(n_rows)));
 }
 
@@ -87,8 +87,9 @@ TEST(LowRank, IsWithinTheRoundingErrorsOfItsProducts) {
       const HostLowRank host(rank, -1.7F, 10);
       const Adapter adapter = world.adapter(host);
       EXPECT_EQ(adapter.max_rank(), rank);
+      const AdapterShare share{&adapter};
       BatchBuilder batch;
-      add_sequence(batch, kRows, &adapter);
+      add_sequence(batch, kRows, {&share, 1});
       const Numbers sum = world.add(batch.batch(), out, x);
       const double roundings = static_cast<double>(kIn + rank + 2) * 0x1p-24;
       for (int64_t r = 0; r < kRows; ++r) {
@@ -114,7 +115,7 @@ TEST(LowRank, IsWithinTheRoundingErrorsOfItsProducts) {
 // Alone, among others, with any number of threads and rows at a time, on any table.
 TEST(LowRank, RowsHaveTheSameBytesInEveryBatch) {
   const HostLowRank host_a(8, 0.5F, 20), host_b(3, 2.0F, 30);
-  const int64_t n_rows[] = {3, 200, 1, 7, 2};  // of a, b, none, b, b
+  const int64_t n_rows[] = {3, 200, 1, 7, 2};  // of a, b, none, b and a, b and a
   constexpr int64_t kRows = 213;
   const Numbers x = random_numbers(kRows * kIn, 3), out = random_numbers(kRows * kOut, 4);
   Numbers first;
@@ -122,7 +123,10 @@ TEST(LowRank, RowsHaveTheSameBytesInEveryBatch) {
     for (const int n_threads : {1, 3}) {
       LowRankWorld world(*kernels, n_threads, n_threads == 1 ? 3 : 256);
       const Adapter a = world.adapter(host_a), b = world.adapter(host_b);
-      const Adapter* const adapters[] = {&a, &b, nullptr, &b, &b};
+      const AdapterShare shares[] = {{&a}, {&b}, {&b, -0.5F}, {&a, 2.0F}, {&b, -0.5F}, {&a, 2.0F}};
+      const AdapterMix all(shares);
+      const AdapterMix adapters[] = {
+          all.first(1), all.subspan(1, 1), {}, all.subspan(2, 2), all.last(2)};
       BatchBuilder mixed;
       for (size_t i = 0; i < std::size(n_rows); ++i) add_sequence(mixed, n_rows[i], adapters[i]);
       EXPECT_TRUE(mixed.batch().has_adapters);
@@ -136,18 +140,35 @@ TEST(LowRank, RowsHaveTheSameBytesInEveryBatch) {
         const Numbers own = rows_of(out, row, n_rows[i], kOut);
         const Numbers expected = world.add(alone.batch(), own, rows_of(x, row, n_rows[i], kIn));
         EXPECT_EQ(rows_of(sum, row, n_rows[i], kOut), expected) << "sequence " << i;
-        EXPECT_EQ(expected == own, adapters[i] == nullptr) << "sequence " << i;
+        EXPECT_EQ(expected == own, adapters[i].empty()) << "sequence " << i;
         row += n_rows[i];
       }
     }
   }
 }
 
+TEST(LowRank, AMixAddsItsAdaptersOneAfterAnother) {
+  LowRankWorld world(kernels());
+  const HostLowRank host(2, 1.0F, 50), half(2, 0.5F, 50);
+  const Adapter a = world.adapter(host), b = world.adapter(HostLowRank(4, 3.0F, 60));
+  const Adapter halved = world.adapter(half);
+  const Numbers x = random_numbers(5 * kIn, 5);
+  const auto add = [&](const Numbers& out, std::vector<AdapterShare> mix) {
+    BatchBuilder batch;
+    add_sequence(batch, 5, mix);
+    return world.add(batch.batch(), out, x);
+  };
+  const Numbers out = random_numbers(5 * kOut, 6);
+  EXPECT_EQ(add(out, {{&a, 0.5F}, {&b, 2.0F}}), add(add(out, {{&a, 0.5F}}), {{&b, 2.0F}}));
+  EXPECT_EQ(add(out, {{&a, 0.5F}}), add(out, {{&halved}})) << "scales are multiplied";
+}
+
 TEST(LowRank, AProductThatAnAdapterLeavesAloneStaysAsItIs) {
   LowRankWorld world(kernels());
   const Adapter adapter = world.adapter(HostLowRank(2, 1.0F, 40));
+  const AdapterShare share{&adapter};
   BatchBuilder batch;
-  add_sequence(batch, 5, &adapter);
+  add_sequence(batch, 5, {&share, 1});
   const Numbers x = random_numbers(5 * kIn, 5), out = random_numbers(5 * kOut, 6);
   EXPECT_EQ(world.add(batch.batch(), out, x, 0), out);
   EXPECT_NE(world.add(batch.batch(), out, x, 1), out);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/range.h"
 
 namespace ruv {
 
@@ -13,31 +14,55 @@ void Ops::matmul_each(std::span<const Product> products, View x) {
   }
 }
 
-// Each row is computed for itself, so it does not matter how the rows are cut.
+namespace {
+
+// Adds one product to neighbours. Each row is computed for itself, so it does not matter how the
+// rows are cut.
+class LowRankSum {
+ public:
+  LowRankSum(Ops& ops, View out, View x, const LowRankScratch& scratch)
+      : ops_(ops), out_(out), x_(x), scratch_(scratch) {}
+
+  void add(const LowRank& added, float scale, Range rows) {
+    // Without scratch the loop below would not end.
+    CHECK(scratch_.inner.n_rows > 0 && added.rank() <= scratch_.inner.n_cols &&
+          out_.n_cols <= scratch_.outer.n_cols);
+    const int64_t most = scratch_.inner.n_rows;
+    for (int64_t row = rows.begin; row < rows.end; row += most) {
+      add_block(added, added.scale * scale, row, std::min(most, rows.end - row));
+    }
+  }
+
+ private:
+  void add_block(const LowRank& added, float scale, int64_t first, int64_t n) {
+    static const Vector kNoBias;
+    const View inner{scratch_.inner.start, n, added.rank()};
+    const View outer{scratch_.outer.start, n, out_.n_cols};
+    ops_.matmul(inner, x_.rows(first, n), added.a, kNoBias);
+    ops_.scale(inner, scale);
+    ops_.matmul(outer, inner, added.b, kNoBias);
+    ops_.add(out_.rows(first, n), outer);
+  }
+
+  Ops& ops_;
+  View out_, x_;
+  const LowRankScratch& scratch_;
+};
+
+}  // namespace
+
 void Ops::add_low_rank(View out, View x, const Batch& batch, size_t product,
                        const LowRankScratch& scratch) {
-  static const Vector kNoBias;
-  const auto add_block = [&](const LowRank& added, int64_t first, int64_t n) {
-    const View inner{scratch.inner.start, n, added.rank()};
-    const View outer{scratch.outer.start, n, out.n_cols};
-    matmul(inner, x.rows(first, n), added.a, kNoBias);
-    scale(inner, added.scale);
-    matmul(outer, inner, added.b, kNoBias);
-    add(out.rows(first, n), outer);
-  };
+  LowRankSum sum(*this, out, x, scratch);
   for (auto s = batch.sequences.begin(); s != batch.sequences.end();) {
-    const Adapter* const adapter = s->adapter;
-    const int64_t first = s->row_begin;
-    int64_t end = first;
-    for (; s != batch.sequences.end() && s->adapter == adapter; ++s) end += s->n_rows;
-    if (adapter == nullptr || adapter->products[product].empty()) continue;
-    const LowRank& added = adapter->products[product];
-    // Without scratch the loop below would not end.
-    CHECK(scratch.inner.n_rows > 0 && added.rank() <= scratch.inner.n_cols &&
-          out.n_cols <= scratch.outer.n_cols);
-    const int64_t most = scratch.inner.n_rows;
-    for (int64_t row = first; row < end; row += most) {
-      add_block(added, row, std::min(most, end - row));
+    const AdapterMix mix = s->adapters;
+    Range rows{s->row_begin, s->row_begin};
+    for (; s != batch.sequences.end() && std::ranges::equal(s->adapters, mix); ++s) {
+      rows.end += s->n_rows;
+    }
+    for (const AdapterShare& share : mix) {
+      const LowRank& added = share.adapter->products[product];
+      if (!added.empty()) sum.add(added, share.scale, rows);
     }
   }
 }

@@ -338,9 +338,10 @@ class Ops {
   virtual void matmul_each(std::span<const Product> products, View x);
   // A layer begins; advice that these matrices of the pager's file are multiplied after it.
   virtual void expect(std::span<const Weight* const> /*weights*/, WeightPager& /*pager*/) {}
-  // Adds what the sequences' adapters have for this product of x: in rows of each sequence,
-  // out += scale · B · (A · x), the last product rounded before it is added. Neighbours with one
-  // adapter are multiplied together. Rows of sequences without one are not read. Requires: a
+  // Adds what the sequences' adapters have for this product of x: in rows of each sequence, for
+  // each of its adapters, out += scale · B · (A · x), the last product rounded before it is added.
+  // Neighbours with equal mixes are multiplied together. Rows of sequences without adapters are not
+  // read. Requires: a
   // scratch as wide as out and as the ranks; out, x and scratch do not overlap.
   virtual void add_low_rank(View out, View x, const Batch& batch, size_t product,
                             const LowRankScratch& scratch);

@@ -33,7 +33,7 @@ class AdapterEngineTest : public testing::Test {
     one.params.max_tokens = 12;
     one.params.ignore_eos = true;
     one.params.n_logprobs = 0;
-    one.adapter = std::move(adapter);
+    if (adapter != nullptr) one.adapters.push_back({std::move(adapter)});
     return one;
   }
   struct Outcome {

@@ -84,7 +84,7 @@ Status BatchEngine::check(const Request& request) const {
     return fail(Code::invalid, "timeout_ms: {} is negative; 0 means no limit",
                 request.terms.timeout_ms);
   }
-  TRY(check_adapter(request));
+  TRY(check_adapters(request.adapters, *model_, options_.max_adapter_rank));
   if (request.form != nullptr && request.form->model != model_.get()) {
     return fail(Code::invalid, "form: made for another model");
   }
@@ -187,17 +187,6 @@ Status BatchEngine::check_media_of(const Request& request) const {
                      {.n_prompt = std::ssize(request.prompt),
                       .n_embd = model_->h.n_embd,
                       .max_whole = options_.max_batch_tokens - options_.max_sequences});
-}
-
-Status BatchEngine::check_adapter(const Request& request) const {
-  if (request.adapter == nullptr) return {};
-  if (request.adapter->model != model_.get()) {
-    return fail(Code::invalid, "adapter: made for another model");
-  }
-  const int64_t rank = request.adapter->adapter.max_rank();
-  if (rank <= options_.max_adapter_rank) return {};
-  return fail(Code::invalid, "adapter: its rank is {}, and max_adapter_rank of the engine is {}",
-              rank, options_.max_adapter_rank);
 }
 
 Result<std::shared_ptr<const LoadedForm>> BatchEngine::load_form(const AnswerForm& form) {

@@ -40,7 +40,6 @@ class BatchEngine final : public Engine {
   Status check_encoder(const Request& request) const;
   Status check_length(const Request& request) const;
   Status check_reasoning(const ReasoningRegion& region) const;
-  Status check_adapter(const Request& request) const;
   Status check_scores(const Request& request) const;
   // Applies token healing if the request asks for it.
   HealedPrompt healed(const Request& request);

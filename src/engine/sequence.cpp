@@ -21,10 +21,10 @@ uint64_t draw_seed() {
   return ((static_cast<uint64_t>(device()) << 32) | device()) >> 11;
 }
 
-// Neither name has a NUL, so scopes with and without an adapter differ.
-std::string scope_of(const ServiceTerms& terms, const Adapter* adapter) {
+// Neither name has a NUL, so scopes with and without adapters differ.
+std::string scope_of(const ServiceTerms& terms, const HeldAdapters& adapters) {
   std::string scope = terms.tenant + '\0' + terms.cache_salt;
-  if (adapter != nullptr) scope += fmt::format("{}{:016x}", '\0', adapter->key);
+  if (!adapters.mix().empty()) scope += fmt::format("{}{:016x}", '\0', adapters.key());
   static_assert(2 * kMaxTermBytes + 18 <= kMaxScopeBytes);
   return scope;
 }
@@ -95,8 +95,8 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       model_(&model),
       n_ctx_(n_ctx),
       terms_(std::move(request.terms)),
-      adapter_(std::move(request.adapter)),
-      scope_(scope_of(terms_, adapter())),
+      adapters_(std::move(request.adapters)),
+      scope_(scope_of(terms_, adapters_)),
       tokens_(tokens_of(request, model)),
       n_source_(model.h.reads_source() ? std::ssize(tokens_) - 1 : 0),
       source_cells_(cells_of_source(std::span(tokens_).first(static_cast<size_t>(n_source_)))),

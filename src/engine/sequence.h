@@ -8,13 +8,13 @@
 #include "cache/page_list.h"
 #include "device/batch_builder.h"
 #include "engine/answer_text.h"
+#include "engine/held_adapters.h"
 #include "engine/hidden_pool.h"
 #include "engine/prompt_media.h"
 #include "engine/prompt_scores.h"
 #include "engine/sequence_times.h"
 #include "engine/speculator.h"
 #include "engine/token_chooser.h"
-#include "model/adapter.h"
 #include "ruv/engine.h"
 #include "text/healing.h"
 
@@ -53,7 +53,7 @@ class Sequence {
   const std::string& scope() const { return scope_; }
   const ServiceTerms& terms() const { return terms_; }
   // Null: the model as it is.
-  const Adapter* adapter() const { return adapter_ == nullptr ? nullptr : &adapter_->adapter; }
+  AdapterMix adapters() const { return adapters_.mix(); }
   int32_t tenant() const { return tenant_; }
   void set_tenant(int32_t tenant) { tenant_ = tenant; }
   int64_t n_cached() const { return n_cached_; }
@@ -197,7 +197,7 @@ class Sequence {
   const Model* model_;
   int64_t n_ctx_;
   ServiceTerms terms_;
-  std::shared_ptr<const LoadedAdapter> adapter_;
+  HeldAdapters adapters_;
   std::string scope_;
   int32_t tenant_ = -1;  // index of the engine's ledger
   std::vector<Token> tokens_;

@@ -59,7 +59,7 @@ void StepPacker::add(Sequence& sequence, const StepPlan::Rows& rows) {
                               {first, packed.n_tokens, packed.n_drafts, sequence.n_tokens() - end});
   packed.in_prompt = sequence.in_prompt();
   if (packed.in_prompt) prompts_.push_back(sequence.id());
-  batch_.set_adapter(sequence.adapter());
+  batch_.set_adapters(sequence.adapters());
   sequence.add_rows(packed.n_tokens, batch_);
   if (packed.n_drafts > 0) {
     batch_.add(

@@ -43,7 +43,7 @@ void append_rows(const Batch& from, const BatchSequence& sequence, Range rows, B
   };
   append_outputs(from.logit_rows, to.logit_rows);
   append_outputs(from.hidden_rows, to.hidden_rows);
-  to.has_adapters |= part.adapter != nullptr;
+  to.has_adapters |= !part.adapters.empty();
   to.sequences.push_back(part);
 }
 

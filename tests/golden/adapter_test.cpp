@@ -52,7 +52,8 @@ class AdapterWorld {
     Timeline& at = timelines_.try_emplace(sequence, *pool_).first->second;
     EXPECT_TRUE(at.pages.grow(at.n_computed + n, executor_->pages()));
     at.pages.begin_step(batch_, {at.n_computed, n});
-    batch_.set_adapter(adapter);
+    AdapterShare& share = shares_[sequence] = {adapter};
+    if (adapter != nullptr) batch_.set_adapters({&share, 1});
     batch_.add(
         std::span(kTokens).subspan(static_cast<size_t>(at.n_computed), static_cast<size_t>(n)));
     batch_.want_logits(n);
@@ -93,6 +94,7 @@ class AdapterWorld {
   std::vector<PageFrames> frames_;
   std::unique_ptr<PagePool> pool_;
   std::map<int, Timeline> timelines_;
+  std::map<int, AdapterShare> shares_;
   std::vector<int> added_;
   BatchBuilder batch_;
 };

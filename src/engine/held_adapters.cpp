@@ -1,0 +1,50 @@
+#include "engine/held_adapters.h"
+
+#include <bit>
+#include <cmath>
+
+#include "model/key_text.h"
+
+namespace ruv {
+
+HeldAdapters::HeldAdapters(std::vector<AdapterUse> uses) : uses_(std::move(uses)) {
+  for (const AdapterUse& use : uses_) {
+    if (use.scale != 0) shares_.push_back({&use.adapter->adapter, use.scale});
+  }
+}
+
+uint64_t HeldAdapters::key() const {
+  if (shares_.empty()) return 0;
+  KeyText key;
+  for (const AdapterShare& share : shares_) {
+    key.number(share.adapter->key);
+    key.number(std::bit_cast<uint32_t>(share.scale));
+  }
+  return key.hash(1);
+}
+
+Status check_adapters(std::span<const AdapterUse> uses, const Model& model, int64_t max_rank) {
+  if (uses.size() > kMaxAdapters) {
+    return fail(Code::invalid, "adapters: {} of them; a request may have {}", uses.size(),
+                kMaxAdapters);
+  }
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const AdapterUse& use = uses[i];
+    if (use.adapter == nullptr) return fail(Code::invalid, "adapters[{}]: there is none", i);
+    if (use.adapter->model != &model) {
+      return fail(Code::invalid, "adapters[{}]: made for another model", i);
+    }
+    if (!std::isfinite(use.scale)) {
+      return fail(Code::invalid, "adapters[{}]: the scale is {}", i, use.scale);
+    }
+    const int64_t rank = use.adapter->adapter.max_rank();
+    if (rank > max_rank) {
+      return fail(Code::invalid,
+                  "adapters[{}]: its rank is {}, and max_adapter_rank of the engine is {}", i, rank,
+                  max_rank);
+    }
+  }
+  return {};
+}
+
+}  // namespace ruv
