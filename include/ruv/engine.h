@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ruv/adapter.h"
 #include "ruv/classify.h"
 #include "ruv/embed.h"
 #include "ruv/form.h"
@@ -37,8 +38,10 @@ struct EngineOptions {
   // step.
   int64_t max_batch_tokens = 512;
   KvCacheConfig kv = {};
-  // Largest rank of the requests' adapters; 0: they have none. Raising it takes a little memory for
-  // each step's rows.
+  // Those of requests that do not say which.
+  std::vector<AdapterUse> adapters = {};
+  // Largest rank of the requests' adapters; `adapters` raise it. 0: they have none. Raising it
+  // takes a little memory for each step's rows.
   int64_t max_adapter_rank = 0;
   // A smaller model that drafts tokens, preferably with the same vocabulary; null: drafts come from
   // the texts alone.
@@ -99,15 +102,6 @@ struct ServiceTerms {
   int64_t timeout_ms = 0;
 };
 
-struct LoadedAdapter;
-// An adapter (LoRA) of a request, and what its sums are multiplied by: 0 has no effect, negative
-// numbers take away what was learned.
-struct AdapterUse {
-  std::shared_ptr<const LoadedAdapter> adapter;
-  float scale = 1;
-};
-// The most of them that a request may have.
-inline constexpr size_t kMaxAdapters = 16;
 struct LoadedForm;
 struct LoadedMedia;
 
@@ -132,10 +126,10 @@ struct Request {
   RequestOutput output = RequestOutput::tokens;
   // Which hidden states the answer is made of. Only `last` uses and keeps cached prefixes.
   Pooling pooling = Pooling::last;
-  // What its steps add to the model's products, in this order; empty: nothing. Requests with
-  // different adapters share steps and the model's weights, but no cached prefixes. Each costs a
-  // step about twice its rank's share of the model's width.
-  std::vector<AdapterUse> adapters = {};
+  // What its steps add to the model's products, in this order; nothing: EngineOptions::adapters,
+  // empty: the model as it is. Requests with different adapters share steps and the model's
+  // weights, but no cached prefixes.
+  std::optional<std::vector<AdapterUse>> adapters = {};
   // Images and sounds in the prompt, which has placeholders in their places: ids that decide
   // nothing. Null: none. What makes them of files is not there yet.
   std::shared_ptr<const LoadedMedia> media = {};

@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <span>
+#include <vector>
 
+#include "ruv/adapter.h"
 #include "ruv/kv_type.h"
 #include "ruv/model.h"
 
@@ -17,6 +19,7 @@ struct LogitsOptions {
   KvType kv_type = KvType::f16;
   int64_t second_text = 0;  // as Request::second_text
   int64_t n_source = 0;     // ids of a source text, which have no logits
+  std::vector<AdapterUse> adapters = {};
 };
 
 // Calls on_logits(position, logits of n_vocab float32) in order of position.

@@ -21,10 +21,10 @@ class AdapterEngineTest : public testing::Test {
     options.kv.type = KvType::f16;
     return std::move(*Engine::create(model_, options));
   }
-  static std::shared_ptr<const LoadedAdapter> adapter(const Model& model, uint64_t seed,
-                                                      int64_t rank = kRank) {
-    return std::make_shared<LoadedAdapter>(
-        LoadedAdapter{random_adapter(model, rank, seed), &model});
+  static std::shared_ptr<const LoadedAdapter> adapter(std::shared_ptr<const Model> model,
+                                                      uint64_t seed, int64_t rank = kRank) {
+    Adapter made = random_adapter(*model, rank, seed);
+    return std::make_shared<LoadedAdapter>(LoadedAdapter{std::move(made), std::move(model)});
   }
   Request request(std::shared_ptr<const LoadedAdapter> adapter) const {
     Request one;
@@ -33,7 +33,7 @@ class AdapterEngineTest : public testing::Test {
     one.params.max_tokens = 12;
     one.params.ignore_eos = true;
     one.params.n_logprobs = 0;
-    if (adapter != nullptr) one.adapters.push_back({std::move(adapter)});
+    if (adapter != nullptr) one.adapters = {{std::move(adapter)}};
     return one;
   }
   struct Outcome {
@@ -60,7 +60,7 @@ class AdapterEngineTest : public testing::Test {
 };
 
 TEST_F(AdapterEngineTest, EachRequestHasItsOwnAdapterInOneStep) {
-  const auto a = adapter(*model_, 1), b = adapter(*model_, 2);
+  const auto a = adapter(model_, 1), b = adapter(model_, 2);
   const std::vector<std::shared_ptr<const LoadedAdapter>> asked = {nullptr, a, b, a};
   std::vector<std::vector<float>> alone;
   for (const auto& one : asked) alone.push_back(ask(*engine(), request(one)).logprobs);
@@ -75,13 +75,48 @@ TEST_F(AdapterEngineTest, EachRequestHasItsOwnAdapterInOneStep) {
 
 TEST_F(AdapterEngineTest, PrefixesAreSharedAmongEqualAdaptersOnly) {
   const auto one = engine();
-  const Outcome first = ask(*one, request(adapter(*model_, 1)));
+  const Outcome first = ask(*one, request(adapter(model_, 1)));
   EXPECT_EQ(first.n_cached, 0);
   EXPECT_EQ(ask(*one, request(nullptr)).n_cached, 0);
-  EXPECT_EQ(ask(*one, request(adapter(*model_, 2))).n_cached, 0);
-  const Outcome again = ask(*one, request(adapter(*model_, 1)));  // made anew
+  EXPECT_EQ(ask(*one, request(adapter(model_, 2))).n_cached, 0);
+  const Outcome again = ask(*one, request(adapter(model_, 1)));  // made anew
   EXPECT_GT(again.n_cached, 0);
   EXPECT_EQ(again.logprobs, first.logprobs);
+}
+
+TEST_F(AdapterEngineTest, ScalesAndOrderTellMixesApart) {
+  const auto a = adapter(model_, 1), b = adapter(model_, 2);
+  const auto one = engine();
+  const auto ask_mix = [&](std::vector<AdapterUse> mix) {
+    Request asked = request(nullptr);
+    asked.adapters = std::move(mix);
+    return ask(*one, std::move(asked));
+  };
+  const Outcome base = ask_mix({});
+  const Outcome both = ask_mix({{a}, {b, 0.5F}});
+  EXPECT_EQ(both.n_cached, 0);
+  EXPECT_NE(both.logprobs, ask_mix({{a}, {b}}).logprobs);
+  EXPECT_NE(both.logprobs, ask_mix({{a}}).logprobs);
+  EXPECT_EQ(ask_mix({{b, 0.5F}, {a}}).n_cached, 0) << "sums are rounded in another order";
+  const Outcome none = ask_mix({{a, 0}, {b, 0}});
+  EXPECT_EQ(none.logprobs, base.logprobs);
+  EXPECT_GT(none.n_cached, 0) << "a scale of 0 is no adapter";
+}
+
+TEST_F(AdapterEngineTest, RequestsThatDoNotSayHaveTheEnginesOwn) {
+  const auto a = adapter(model_, 1);
+  EngineOptions options{.n_threads = 2, .adapters = {{a, 2}}};
+  options.kv.type = KvType::f16;
+  const auto one = std::move(*Engine::create(model_, options));
+  Request own = request(nullptr);
+  own.adapters = {{a, 2}};
+  const Outcome expected = ask(*one, std::move(own));
+  const Outcome silent = ask(*one, request(nullptr));
+  EXPECT_EQ(silent.logprobs, expected.logprobs);
+  EXPECT_GT(silent.n_cached, 0);
+  Request bare = request(nullptr);
+  bare.adapters.emplace();
+  EXPECT_EQ(ask(*one, std::move(bare)).logprobs, ask(*engine(), request(nullptr)).logprobs);
 }
 
 TEST_F(AdapterEngineTest, WhatTheEngineCannotComputeIsRefused) {
@@ -89,13 +124,13 @@ TEST_F(AdapterEngineTest, WhatTheEngineCannotComputeIsRefused) {
     const auto stream = engine(max_rank)->stream(request(std::move(one)));
     return stream ? std::string() : stream.error().message();
   };
-  EXPECT_EQ(refusal(kRank, adapter(*model_, 1)), "");
-  EXPECT_EQ(refusal(kRank, adapter(*model_, 1, kRank + 1)),
-            "adapter: its rank is 5, and max_adapter_rank of the engine is 4");
-  EXPECT_EQ(refusal(0, adapter(*model_, 1)),
-            "adapter: its rank is 4, and max_adapter_rank of the engine is 0");
+  EXPECT_EQ(refusal(kRank, adapter(model_, 1)), "");
+  EXPECT_EQ(refusal(kRank, adapter(model_, 1, kRank + 1)),
+            "adapters[0]: its rank is 5, and max_adapter_rank of the engine is 4");
+  EXPECT_EQ(refusal(0, adapter(model_, 1)),
+            "adapters[0]: its rank is 4, and max_adapter_rank of the engine is 0");
   const auto other = load("llama2");
-  EXPECT_EQ(refusal(kRank, adapter(*other, 1)), "adapter: made for another model");
+  EXPECT_EQ(refusal(kRank, adapter(other, 1)), "adapters[0]: made for another model");
   EngineOptions options{.max_adapter_rank = -1};
   EXPECT_FALSE(Engine::create(model_, options));
 }

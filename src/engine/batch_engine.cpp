@@ -84,7 +84,7 @@ Status BatchEngine::check(const Request& request) const {
     return fail(Code::invalid, "timeout_ms: {} is negative; 0 means no limit",
                 request.terms.timeout_ms);
   }
-  TRY(check_adapters(request.adapters, *model_, options_.max_adapter_rank));
+  TRY(check_adapters(*request.adapters, *model_, options_.max_adapter_rank));
   if (request.form != nullptr && request.form->model != model_.get()) {
     return fail(Code::invalid, "form: made for another model");
   }
@@ -222,6 +222,7 @@ Result<RequestId> BatchEngine::submit(Request request) {
 // The sequence is built on the caller's thread, so the engine's thread only links it.
 Result<RequestId> BatchEngine::take(Request request) {
   TRY(condition());
+  if (!request.adapters) request.adapters = options_.adapters;
   TRY(check(request));
   const HealedPrompt cut = healed(request);
   std::unique_ptr<TokenConstraint> constraint;

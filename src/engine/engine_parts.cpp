@@ -154,6 +154,8 @@ Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
     return fail(Code::invalid, "engine options: a context of {} tokens, the model has {}", o.n_ctx,
                 n_ctx_train);
   }
+  o.max_adapter_rank = std::max(o.max_adapter_rank, max_rank_of(o.adapters));
+  TRY(with_context("engine options", check_adapters(o.adapters, model, o.max_adapter_rank)));
   if (o.n_ctx == 0) o.n_ctx = std::min(n_ctx_train, kDefaultMaxCtx);
   o.max_batch_tokens = std::max(o.max_batch_tokens, o.max_sequences);
   if (model.h.bidirectional) {

@@ -23,6 +23,14 @@ uint64_t HeldAdapters::key() const {
   return key.hash(1);
 }
 
+int64_t max_rank_of(std::span<const AdapterUse> uses) {
+  int64_t most = 0;
+  for (const AdapterUse& use : uses) {
+    if (use.adapter != nullptr) most = std::max(most, use.adapter->adapter.max_rank());
+  }
+  return most;
+}
+
 Status check_adapters(std::span<const AdapterUse> uses, const Model& model, int64_t max_rank) {
   if (uses.size() > kMaxAdapters) {
     return fail(Code::invalid, "adapters: {} of them; a request may have {}", uses.size(),
@@ -31,7 +39,7 @@ Status check_adapters(std::span<const AdapterUse> uses, const Model& model, int6
   for (size_t i = 0; i < uses.size(); ++i) {
     const AdapterUse& use = uses[i];
     if (use.adapter == nullptr) return fail(Code::invalid, "adapters[{}]: there is none", i);
-    if (use.adapter->model != &model) {
+    if (use.adapter->model.get() != &model) {
       return fail(Code::invalid, "adapters[{}]: made for another model", i);
     }
     if (!std::isfinite(use.scale)) {

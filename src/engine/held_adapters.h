@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/adapter.h"
-#include "ruv/engine.h"
+#include "ruv/adapter.h"
 
 namespace ruv {
 
@@ -21,6 +21,9 @@ class HeldAdapters {
   std::vector<AdapterUse> uses_;
   std::vector<AdapterShare> shares_;
 };
+
+// 0: there are none.
+int64_t max_rank_of(std::span<const AdapterUse> uses);
 
 // Fails: invalid, naming the adapter by its place: null, made for another model, of a rank above
 // max_rank, a scale that is not finite, too many of them.

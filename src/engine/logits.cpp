@@ -7,6 +7,7 @@
 #include "device/batch_builder.h"
 #include "engine/encoder_text.h"
 #include "engine/executor.h"
+#include "engine/held_adapters.h"
 
 namespace ruv {
 namespace {
@@ -63,12 +64,16 @@ Status compute_rows(const Model& model, std::span<const Token> ids, const Logits
   const int64_t n_source = options.n_source;
   const int64_t max_rows = std::max(chunk, n_source);
   const bool logits = wanted == Wanted::logits;
+  const int64_t max_rank = max_rank_of(options.adapters);
+  TRY(check_adapters(options.adapters, model, max_rank));
+  const HeldAdapters adapters(options.adapters);
   const std::unique_ptr<Executor> executor =
       TRY(Executor::create(model, {.n_threads = options.n_threads,
                                    .n_pages = n_pages,
                                    .frames = FrameLimits{.n_lists = 1, .n_rows = max_rows},
                                    .max_rows = max_rows,
                                    .max_outputs = options.all && logits ? chunk : 1,
+                                   .max_rank = max_rank,
                                    .n_ctx = n,
                                    .kv_type = options.kv_type}));
   std::vector<PageFrames> frames = frames_of(executor->pages());
@@ -81,6 +86,7 @@ Status compute_rows(const Model& model, std::span<const Token> ids, const Logits
     n_rows = in_source ? n_source : std::min(chunk, n - first);
     batch.clear();
     pages.begin_step(batch, {first, n_rows});
+    batch.set_adapters(adapters.mix());
     batch.set_source(n_source);
     batch.set_position(in_source ? 0 : first - n_source);
     add_part(ids, first, n_rows, options.second_text, batch);

@@ -95,7 +95,7 @@ Sequence::Sequence(RequestId id, Request request, const Model& model, PagePool& 
       model_(&model),
       n_ctx_(n_ctx),
       terms_(std::move(request.terms)),
-      adapters_(std::move(request.adapters)),
+      adapters_(std::move(request.adapters).value_or(std::vector<AdapterUse>())),
       scope_(scope_of(terms_, adapters_)),
       tokens_(tokens_of(request, model)),
       n_source_(model.h.reads_source() ? std::ssize(tokens_) - 1 : 0),

@@ -79,6 +79,7 @@ uint64_t hash_of(uint64_t before, const AdapterMatrices& m) {
   key.number(before);
   key.number(static_cast<uint64_t>(m.layer));
   for (const Role role : m.roles) key.number(static_cast<uint64_t>(role));
+  key.number(static_cast<uint64_t>(m.order));
   key.number(std::bit_cast<uint32_t>(m.scale));
   for (const MatrixRows* matrix : {&m.a, &m.b}) {
     const auto n_bytes = static_cast<size_t>(format_of(matrix->dtype).bytes_of(matrix->n_in));
@@ -112,8 +113,9 @@ Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices
       if (!added.empty()) {
         return fail(Code::invalid, "{}: {} is there twice", name_of(m), row_of(role).tensor);
       }
-      const Range range = rows_in_fused(m.roles, role, plan);
-      MatrixRows b = m.b.part(range.begin, range.end - range.begin);
+      const FusedRow fused{
+          .tensor = {}, .parts = m.roles, .sign = m.roles.front(), .order = m.order};
+      MatrixRows b = m.b.pick(rows_in_fused(fused, role, plan));
       if (is_rotated(role, plan) && order == RopeOrder::neighbours) {
         rotate_as_halves(b.rows, role, plan, model.rope);
       }

@@ -3,10 +3,12 @@
 // neighbours, are put in the decoder's order as the model's own rows are.
 #pragma once
 
+#include "base/file.h"
 #include "base/worker_pool.h"
 #include "device/adapter.h"
 #include "model/model.h"
 #include "model/weight_source.h"
+#include "ruv/adapter.h"
 
 namespace ruv {
 
@@ -18,16 +20,20 @@ constexpr size_t product_of(int64_t layer, Role role) {
 // One pair of matrices: scale · B · A is added to the weights of these roles.
 struct AdapterMatrices {
   int64_t layer = 0;
-  std::span<const Role> roles;  // whose rows B has, one after another; usually one
-  MatrixRows a;                 // (rank, n_in)
-  MatrixRows b;                 // (rows of all roles, rank)
-  float scale = 1;              // usually alpha / rank
+  std::span<const Role> roles;           // whose rows B has; usually one
+  MatrixRows a;                          // (rank, n_in)
+  MatrixRows b;                          // (rows of all roles, rank)
+  float scale = 1;                       // usually alpha / rank
+  FusedOrder order = FusedOrder::parts;  // how the rows of several roles lie in B
 };
 
 // An adapter with the model that it was made for, as a request has it.
 struct LoadedAdapter {
   Adapter adapter;
-  const Model* model = nullptr;
+  std::shared_ptr<const Model> model;
+  AdapterInfo info = {};
+  int64_t n_bytes = 0;                 // of device memory
+  std::vector<FileStamp> stamps = {};  // of its files as they were read
 };
 
 // Packs the matrices for the model's device, in their own formats; the host's are not needed

@@ -3,7 +3,6 @@
 // bias, and the B matrix of an adapter.
 #pragma once
 
-#include "base/range.h"
 #include "format/row_order.h"
 #include "model/layer_plan.h"
 
@@ -14,18 +13,7 @@ inline int64_t n_rows_of(Role role, const LayerPlan& plan) {
   return plan.extent(role_rows()[static_cast<size_t>(role)].n_out);
 }
 
-// Where the role's rows are in a matrix of all `parts`, which has those of one after those of
-// another. Requires: it is one of them.
-inline Range rows_in_fused(std::span<const Role> parts, Role role, const LayerPlan& plan) {
-  int64_t first = 0;
-  for (const Role part : parts) {
-    if (part == role) break;
-    first += n_rows_of(part, plan);
-  }
-  return {first, first + n_rows_of(role, plan)};
-}
-
-// The same for matrices whose parts lie in any order: row i of the role's matrix is row result[i].
+// Where the role's rows lie in a fused matrix: row i of the role's is row result[i] of it.
 std::vector<int64_t> rows_in_fused(const FusedRow& fused, Role role, const LayerPlan& plan);
 
 // Whether rows of the role may come in the order of neighbours (format/row_order.h).

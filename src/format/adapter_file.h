@@ -1,0 +1,54 @@
+// AdapterFile: what an adapter's files hold, whichever program wrote them: a folder of PEFT
+// (adapter_config.json and adapter_model.safetensors) or of MLX (adapters.safetensors), or a GGUF
+// file. Nothing here knows the model that it is for; model/adapter_load.h does.
+//
+// An adapter of low rank adds scale · B · A to the weights of the modules that it names.
+#pragma once
+
+#include "base/json.h"
+#include "format/model_file.h"
+#include "format/safetensors.h"
+
+namespace ruv {
+
+enum class AdapterContainer : uint8_t { peft, mlx, gguf };
+constexpr std::string_view container_name(AdapterContainer container) {
+  return container == AdapterContainer::peft  ? "peft"
+         : container == AdapterContainer::mlx ? "mlx"
+                                              : "gguf";
+}
+
+// The matrices of one module.
+struct AdapterModule {
+  // The tensor that they add to, as the base's checkpoint calls it, for example
+  // "model.layers.0.self_attn.q_proj.weight"; as its GGUF file does in that container.
+  std::string tensor;
+  TensorInfo a;     // (rank, n_in)
+  TensorInfo b;     // (n_out, rank)
+  float scale = 1;  // of B · A
+
+  int64_t rank() const { return a.shape.front(); }
+};
+
+struct AdapterFile {
+  std::string path;
+  AdapterContainer container = AdapterContainer::peft;
+  std::string base = {};  // the model that it was made for, as the file says; empty: it does not
+  std::vector<AdapterModule> modules = {};  // by name
+  std::vector<FileStamp> stamps = {};       // of all files that it was read from
+  std::vector<MappedFile> files = {};       // which the tensors lie in
+};
+
+// Fails: not_found, corrupt (shapes that do not fit, a half that is missing), unsupported (a kind
+// of adapter, a key of the config or a tensor that is not honoured); each names the file and the
+// key or tensor. Reads no number of a matrix.
+Result<AdapterFile> open_adapter(const std::string& path);
+
+// The parts of that for bytes in memory. `source` is quoted in errors.
+Result<AdapterFile> read_peft_adapter(const Json& config, std::vector<SafetensorsTensor> tensors,
+                                      const std::string& source);
+Result<AdapterFile> read_mlx_adapter(const Json& config, std::vector<SafetensorsTensor> tensors,
+                                     const std::string& source);
+Result<AdapterFile> read_gguf_adapter(Bytes bytes, const std::string& source);
+
+}  // namespace ruv

@@ -1,0 +1,228 @@
+// Adapters of PEFT, MLX and GGUF: what is read of each, and that what would change the sums and is
+// not honoured is refused by name.
+#include "format/adapter_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "format/gguf_builder.h"
+#include "format/test_folder.h"
+#include "format/test_safetensors.h"
+
+namespace ruv {
+namespace {
+
+constexpr const char* kQ = "base_model.model.model.layers.0.self_attn.q_proj";
+
+// A folder of PEFT whose config has `more` after the rank, 2, and alpha, 3.
+class PeftFolder {
+ public:
+  PeftFolder() { tensors({counted(name("A"), 2, 4), counted(name("B"), 6, 2)}); }
+
+  static std::string name(const std::string& half, const std::string& module = kQ) {
+    return module + ".lora_" + half + ".weight";
+  }
+  void tensors(const std::vector<TestMatrix>& matrices) {
+    folder_.write("adapter_model.safetensors", safetensors_of(matrices));
+  }
+  Result<AdapterFile> read(const std::string& more = "") const {
+    folder_.write("adapter_config.json", R"({"peft_type":"LORA","r":2,"lora_alpha":3)" +
+                                             (more.empty() ? more : "," + more) + "}");
+    return open_adapter(folder_.path());
+  }
+  // Without the folder's name, and "" where it is read.
+  std::string refusal(const std::string& more = "", Code code = Code::unsupported) const {
+    const Result<AdapterFile> file = read(more);
+    if (file) return "";
+    EXPECT_EQ(file.error().code(), code) << file.error().message();
+    const std::string start = folder_.path() + ": ";
+    EXPECT_TRUE(file.error().message().starts_with(start)) << file.error().message();
+    return file.error().message().substr(start.size());
+  }
+
+ private:
+  TestFolder folder_;
+};
+
+std::vector<float> row_of(const TensorInfo& tensor, int64_t row) {
+  std::vector<float> numbers(static_cast<size_t>(tensor.shape.back()));
+  tensor.decode_row(row, numbers.data());
+  return numbers;
+}
+
+TEST(PeftAdapter, HasAModuleForEachPairOfMatrices) {
+  PeftFolder folder;
+  const std::string up = "base_model.model.model.layers.1.mlp.up_proj";
+  folder.tensors({counted(PeftFolder::name("A"), 2, 4), counted(PeftFolder::name("B"), 6, 2),
+                  counted(PeftFolder::name("B.default", up), 8, 2),
+                  counted(PeftFolder::name("A.default", up), 2, 4)});
+  const Result<AdapterFile> file = folder.read(R"("base_model_name_or_path":"some/model")");
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_EQ(file->base, "some/model");
+  ASSERT_EQ(file->modules.size(), 2U);
+  EXPECT_EQ(file->modules[0].tensor, "model.layers.0.self_attn.q_proj.weight");
+  EXPECT_EQ(file->modules[1].tensor, "model.layers.1.mlp.up_proj.weight");
+  EXPECT_EQ(file->modules[0].scale, 1.5F);
+  EXPECT_EQ(file->modules[0].b.shape, (std::vector<int64_t>{6, 2}));
+  EXPECT_EQ(row_of(file->modules[0].a, 1), (std::vector<float>{4, 5, 6, 7}));
+}
+
+TEST(PeftAdapter, ScalesFollowTheConfig) {
+  const PeftFolder folder;
+  const auto scale = [&](const std::string& more) { return folder.read(more)->modules[0].scale; };
+  EXPECT_EQ(scale(R"("use_rslora":true)"), static_cast<float>(3 / std::sqrt(2.0)));
+  EXPECT_EQ(scale(R"("alpha_pattern":{"q_proj":5})"), 2.5F);
+  EXPECT_EQ(scale(R"("alpha_pattern":{"self_attn.q_proj":5,"q_proj":7})"), 2.5F) << "the first";
+  EXPECT_EQ(scale(R"("alpha_pattern":{"proj":5,"k_proj":7})"), 1.5F) << "whole names only";
+  EXPECT_EQ(scale(R"("alpha_pattern":{"^model.layers.0.self_attn.q_proj":5})"), 2.5F);
+  EXPECT_EQ(scale(R"("alpha_pattern":{"^self_attn.q_proj":5})"), 1.5F);
+  EXPECT_EQ(scale(R"("rank_pattern":{"q_proj":2},"r":9)"), 1.5F);
+}
+
+TEST(PeftAdapter, RanksMustBeThoseOfTheConfig) {
+  const PeftFolder folder;
+  EXPECT_EQ(folder.refusal(R"("rank_pattern":{"q_proj":4})", Code::corrupt),
+            "'model.layers.0.self_attn.q_proj' has matrices of rank 2, and the config says 4");
+}
+
+TEST(PeftAdapter, WhatWouldChangeTheSumsIsRefusedByItsKey) {
+  const PeftFolder folder;
+  const std::pair<std::string, std::string> refused[] = {
+      {"use_dora", "true"},
+      {"modules_to_save", R"(["lm_head"])"},
+      {"layer_replication", "[[0,1]]"},
+      {"lora_bias", "true"},
+      {"trainable_token_indices", "[1]"},
+      {"target_parameters", R"(["mlp.experts.up"])"},
+      {"alora_invocation_tokens", "[5]"},
+      {"arrow_config", R"({"top_k":1})"},
+      {"something_new", "1"},
+      {"bias", R"("all")"},
+      {"peft_type", R"("LOHA")"},
+      {"init_lora_weights", R"("pissa_niter_4")"},
+      {"init_lora_weights", R"("olora")"},
+  };
+  for (const auto& [key, value] : refused) {
+    EXPECT_NE(folder.refusal(fmt::format(R"("{}":{})", key, value)).find(key), std::string::npos)
+        << key;
+  }
+  EXPECT_NE(folder.refusal(R"("alpha_pattern":{".*\\.q_proj":5})").find("regular expression"),
+            std::string::npos);
+}
+
+TEST(PeftAdapter, WhatChangesNothingIsRead) {
+  const PeftFolder folder;
+  for (const char* more :
+       {R"("use_dora":false,"modules_to_save":null,"layer_replication":null,"rank_pattern":{})",
+        R"("lora_dropout":0.1,"target_modules":["q_proj"],"fan_in_fan_out":true)",
+        R"("init_lora_weights":true)", R"("init_lora_weights":"gaussian")",
+        R"("something_new":null,"other":{},"third":[],"fourth":false,"fifth":"")"}) {
+    EXPECT_EQ(folder.refusal(more), "");
+  }
+}
+
+TEST(PeftAdapter, TensorsMustBePairs) {
+  PeftFolder folder;
+  folder.tensors({counted(PeftFolder::name("A"), 2, 4)});
+  EXPECT_EQ(folder.refusal("", Code::corrupt),
+            fmt::format("tensor '{}' has no other half", PeftFolder::name("A")));
+  folder.tensors({counted(PeftFolder::name("A"), 2, 4), counted(PeftFolder::name("B"), 6, 3)});
+  EXPECT_EQ(folder.refusal("", Code::corrupt),
+            "the halves of 'model.layers.0.self_attn.q_proj.weight' have ranks 2 and 3");
+  folder.tensors(
+      {counted(PeftFolder::name("A"), 2, 4), counted(PeftFolder::name("A.default"), 2, 4)});
+  EXPECT_NE(folder.refusal("", Code::corrupt).find("repeats another"), std::string::npos);
+  for (const char* other : {"base_model.model.lm_head.weight", "model.q_proj.lora_A.weight",
+                            "base_model.model.embed.lora_embedding_A",
+                            "base_model.model.q.lora_magnitude_vector.weight"}) {
+    folder.tensors({counted(other, 2, 4)});
+    EXPECT_EQ(folder.refusal(), fmt::format("tensor '{}' is not a matrix A or B of LoRA", other));
+  }
+}
+
+TEST(MlxAdapter, MatricesAreTransposedAndScaled) {
+  const TestFolder folder;
+  const std::string module = "model.layers.3.self_attn.v_proj";
+  folder.write("adapters.safetensors", safetensors_of({counted(module + ".lora_a", 4, 2),
+                                                       counted(module + ".lora_b", 2, 3)}));
+  const auto read = [&](const std::string& config) {
+    folder.write("adapter_config.json", config);
+    return open_adapter(folder.path());
+  };
+  const Result<AdapterFile> file = read(R"({"lora_parameters":{"rank":2,"scale":20.0}})");
+  ASSERT_TRUE(file) << file.error().message();
+  const AdapterModule& v = file->modules.at(0);
+  EXPECT_EQ(v.tensor, module + ".weight");
+  EXPECT_EQ(v.scale, 20);
+  EXPECT_EQ(v.a.shape, (std::vector<int64_t>{2, 4}));
+  EXPECT_EQ(row_of(v.a, 1), (std::vector<float>{1, 3, 5, 7}));
+  EXPECT_EQ(v.b.shape, (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(row_of(v.b, 2), (std::vector<float>{2, 5}));
+  EXPECT_EQ(read(R"({"lora_parameters":{"rank":2,"alpha":3,"scale":20}})")->modules[0].scale, 30);
+  EXPECT_FALSE(read(R"({"lora_parameters":{"rank":2}})"));
+  for (const char* refused :
+       {R"({"fine_tune_type":"dora","lora_parameters":{"rank":2,"scale":20}})",
+        R"({"use_dora":true,"lora_parameters":{"rank":2,"scale":20}})"}) {
+    EXPECT_EQ(read(refused).error().code(), Code::unsupported);
+  }
+}
+
+TEST(MlxAdapter, ARealOneIsRead) {
+  const std::string path = shared_file("adapters/mlx_llama3_8b_lora");
+  if (path.empty()) GTEST_SKIP() << "no shared data";
+  const Result<AdapterFile> file = open_adapter(path);
+  ASSERT_TRUE(file) << file.error().message();
+  ASSERT_EQ(file->modules.size(), 4U);
+  EXPECT_EQ(file->modules[1].tensor, "model.layers.30.self_attn.v_proj.weight");
+  EXPECT_EQ(file->modules[1].b.shape, (std::vector<int64_t>{1024, 8}));
+  EXPECT_EQ(file->modules[1].scale, 4) << "2, as the config says, times 16 / 8";
+}
+
+// Entries for a plain one, and the two halves of a matrix.
+std::string gguf_adapter(std::string_view kind = "lora", std::string_view more = "",
+                         std::string_view second = "blk.0.attn_q.weight.lora_b") {
+  GgufBuilder gguf(3, 2, more.empty() ? 4 : 5);
+  gguf.text_entry("general.architecture", "llama").text_entry("general.type", "adapter");
+  gguf.text_entry("adapter.type", kind).key("adapter.lora.alpha", 6).raw(3.0F);
+  if (!more.empty()) gguf.u32_entry(more, 1);
+  gguf.tensor("blk.0.attn_q.weight.lora_a", {4, 2}, 0, 0);
+  gguf.tensor(std::string(second), {2, 6}, 0, 32);
+  return gguf.data(32, 80).bytes();
+}
+
+Result<AdapterFile> read_gguf(const std::string& bytes) {
+  return read_gguf_adapter({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()},
+                           "file");
+}
+
+TEST(GgufAdapter, IsReadByTheNamesOfItsTensors) {
+  const std::string bytes = gguf_adapter();
+  const Result<AdapterFile> file = read_gguf(bytes);
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_EQ(file->modules.at(0).tensor, "blk.0.attn_q.weight");
+  EXPECT_EQ(file->modules[0].a.shape, (std::vector<int64_t>{2, 4}));
+  EXPECT_EQ(file->modules[0].scale, 1.5F);
+}
+
+TEST(GgufAdapter, OtherKindsAndKeysAreRefused) {
+  EXPECT_EQ(read_gguf(gguf_adapter("control_vector")).error().message(),
+            "file: metadata 'adapter.type': 'control_vector' is not supported");
+  EXPECT_EQ(read_gguf(gguf_adapter("lora", "adapter.alora.invocation_tokens")).error().message(),
+            "file: metadata 'adapter.alora.invocation_tokens' is not supported");
+  EXPECT_EQ(read_gguf(gguf_adapter("lora", "", "blk.0.attn_norm.weight")).error().message(),
+            "file: tensor 'blk.0.attn_norm.weight' is not a matrix A or B of LoRA");
+}
+
+TEST(OpenAdapter, SaysWhatAFolderLacks) {
+  const TestFolder folder;
+  const auto message = [&] { return open_adapter(folder.path()).error().message(); };
+  EXPECT_NE(message().find("no adapter_config.json"), std::string::npos);
+  folder.write("adapter_config.json", "{}");
+  EXPECT_NE(message().find("neither adapter_model.safetensors nor"), std::string::npos);
+  folder.write("adapter_model.bin", "x");
+  EXPECT_NE(message().find("is a pickle"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ruv

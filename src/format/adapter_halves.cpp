@@ -1,0 +1,57 @@
+#include "format/adapter_halves.h"
+
+#include "format/tensor_names.h"
+
+namespace ruv {
+
+Status AdapterHalves::add(std::string tensor, bool is_b, TensorInfo half, std::string_view from) {
+  if (half.shape.size() != 2 || half.n_elements() == 0) {
+    return fail(Code::corrupt, "{}: tensor '{}' is not a matrix", *source_, quoted_name(from));
+  }
+  Halves& halves = halves_[std::move(tensor)];
+  std::optional<TensorInfo>& place = is_b ? halves.b : halves.a;
+  if (place) {
+    return fail(Code::corrupt, "{}: tensor '{}' repeats another", *source_, quoted_name(from));
+  }
+  place = std::move(half);
+  halves.from = from;
+  return {};
+}
+
+Result<std::vector<AdapterModule>> AdapterHalves::take() {
+  std::vector<AdapterModule> modules;
+  for (auto& [tensor, halves] : halves_) {
+    if (!halves.a || !halves.b) {
+      return fail(Code::corrupt, "{}: tensor '{}' has no other half", *source_,
+                  quoted_name(halves.from));
+    }
+    if (halves.a->shape[0] != halves.b->shape[1]) {
+      return fail(Code::corrupt, "{}: the halves of '{}' have ranks {} and {}", *source_,
+                  quoted_name(tensor), halves.a->shape[0], halves.b->shape[1]);
+    }
+    modules.push_back({tensor, std::move(*halves.a), std::move(*halves.b)});
+  }
+  if (modules.empty()) return fail(Code::corrupt, "{}: it has no matrices of an adapter", *source_);
+  halves_.clear();
+  return modules;
+}
+
+Result<TensorInfo> adapter_matrix(const SafetensorsTensor& stored, bool transposed,
+                                  const std::string& source) {
+  if (!stored.dtype) {
+    return fail(Code::unsupported, "{}: tensor '{}' is {}, which is not read", source,
+                quoted_name(stored.name), stored.dtype_name);
+  }
+  if (stored.shape.size() != 2 || stored.bytes.empty()) {
+    return fail(Code::corrupt, "{}: tensor '{}' is not a matrix", source, quoted_name(stored.name));
+  }
+  TensorInfo matrix{
+      .name = stored.name, .dtype = *stored.dtype, .shape = stored.shape, .bytes = stored.bytes};
+  if (!transposed) return matrix;
+  const int64_t bytes = format_of(matrix.dtype).block_bytes;
+  matrix.steps = {bytes, bytes * matrix.shape[1]};
+  std::swap(matrix.shape[0], matrix.shape[1]);
+  return matrix;
+}
+
+}  // namespace ruv

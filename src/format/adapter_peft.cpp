@@ -1,0 +1,188 @@
+// PEFT: adapter_config.json, and tensors "base_model.model.<module>.lora_A.weight" (rank, n_in) and
+// "….lora_B.weight" (n_out, rank).
+#include <algorithm>
+#include <cmath>
+
+#include "format/adapter_halves.h"
+#include "format/config_members.h"
+#include "format/tensor_names.h"
+
+namespace ruv {
+namespace {
+
+// What a key of the config means for us. Keys that are not listed, and those that need something of
+// us that we do not have, must have a value that asks for nothing.
+constexpr std::string_view kUsedKeys[] = {"peft_type",     "r",           "lora_alpha",
+                                          "use_rslora",    "bias",        "init_lora_weights",
+                                          "alpha_pattern", "rank_pattern"};
+// How the adapter was trained, or which modules it was put on, which its tensors say. A module that
+// stores its weights as (n_in, n_out), fan_in_fan_out, has A and B as every other.
+constexpr std::string_view kKeysWithoutEffect[] = {
+    "auto_mapping",      "base_model_name_or_path", "corda_config",     "ensure_weight_tying",
+    "eva_config",        "exclude_modules",         "fan_in_fan_out",   "inference_mode",
+    "layers_pattern",    "layers_to_transform",     "lora_dropout",     "loftq_config",
+    "lora_ga_config",    "megatron_core",           "peft_version",     "qalora_group_size",
+    "revision",          "runtime_config",          "target_modules",   "task_type",
+    "monteclora_config", "_custom_modules",         "trainable_tokens", "tokenizer_class"};
+// Of init_lora_weights: these leave the base's weights as they are.
+constexpr std::string_view kPlainStarts[] = {"gaussian", "eva", "orthogonal"};
+
+bool is_one_of(std::span<const std::string_view> words, std::string_view word) {
+  return std::ranges::count(words, word) > 0;
+}
+
+// Null, false, and what is empty.
+bool asks_for_nothing(const Json& value) {
+  if (value.is_null()) return true;
+  if (value.is_boolean()) return !value.get<bool>();
+  if (value.is_string()) return value.get<std::string>().empty();
+  return (value.is_array() || value.is_object()) && value.empty();
+}
+
+Status check_keys(const Members& config) {
+  for (const auto& [key, value] : config.json().items()) {
+    if (is_one_of(kUsedKeys, key) || is_one_of(kKeysWithoutEffect, key)) continue;
+    if (!asks_for_nothing(value)) {
+      return fail(Code::unsupported, "{}: '{}': {} is not supported", config.source(),
+                  quoted_name(key), config.shown(key));
+    }
+  }
+  if (const std::string kind = TRY(config.text_or("peft_type", "")); kind != "LORA") {
+    return config.wrong("peft_type", "is not LORA, the kind that is supported", Code::unsupported);
+  }
+  if (const std::string bias = TRY(config.text_or("bias", "none")); bias != "none") {
+    return config.wrong("bias", "is not \"none\"; biases of adapters are not supported",
+                        Code::unsupported);
+  }
+  const Json* const start = config.find("init_lora_weights");
+  const bool is_plain = start == nullptr || start->is_null() || start->is_boolean() ||
+                        (start->is_string() && is_one_of(kPlainStarts, start->get<std::string>()));
+  if (!is_plain) {
+    return config.wrong("init_lora_weights",
+                        "changes the weights of the base; convert the adapter to a plain one",
+                        Code::unsupported);
+  }
+  return {};
+}
+
+// Whether a key of a pattern names the module: its name, or the end of it after a dot; with a '^'
+// before it the whole name.
+bool names_module(std::string_view key, std::string_view module) {
+  if (key.starts_with('^')) return module == key.substr(1);
+  return module == key || (module.size() > key.size() && module.ends_with(key) &&
+                           module[module.size() - key.size() - 1] == '.');
+}
+
+// The numbers of rank_pattern or alpha_pattern, in the file's order.
+class Pattern {
+ public:
+  // Fails: unsupported (a key that is a regular expression), corrupt.
+  static Result<Pattern> read(const Members& config, std::string_view name) {
+    Pattern pattern;
+    const Members rows = TRY(config.object(name));
+    for (const auto& [key, value] : rows.json().items()) {
+      const std::string_view plain = std::string_view(key).substr(key.starts_with('^') ? 1 : 0);
+      if (plain.find_first_of("\\^$*+?()[]{}|") != plain.npos) {
+        return rows.wrong(key, "is a regular expression, which is not supported",
+                          Code::unsupported);
+      }
+      const std::optional<double> number = TRY(rows.number(key));
+      pattern.rows_.emplace_back(key, number.value_or(0));
+    }
+    return pattern;
+  }
+  double of(std::string_view module, double otherwise) const {
+    for (const auto& [key, number] : rows_) {
+      if (names_module(key, module)) return number;
+    }
+    return otherwise;
+  }
+
+ private:
+  std::vector<std::pair<std::string, double>> rows_;
+};
+
+struct Scaling {
+  double alpha = 8;
+  bool by_root = false;  // rsLoRA
+  int64_t rank = 8;
+  Pattern alphas, ranks;
+};
+
+Result<Scaling> read_scaling(const Members& config) {
+  Scaling scaling;
+  scaling.alpha = TRY(config.number("lora_alpha")).value_or(scaling.alpha);
+  scaling.by_root = TRY(config.truth("use_rslora")).value_or(false);
+  scaling.rank = TRY(config.positive_or("r", scaling.rank));
+  scaling.alphas = TRY(Pattern::read(config, "alpha_pattern"));
+  scaling.ranks = TRY(Pattern::read(config, "rank_pattern"));
+  return scaling;
+}
+
+// Without the ending of a tensor of weights.
+std::string_view module_of(std::string_view tensor) {
+  constexpr std::string_view kEnding = ".weight";
+  return tensor.substr(0, tensor.size() - (tensor.ends_with(kEnding) ? kEnding.size() : 0));
+}
+
+Status set_scale(AdapterModule& module, const Scaling& scaling, const std::string& source) {
+  const std::string_view name = module_of(module.tensor);
+  const double rank = scaling.ranks.of(name, static_cast<double>(scaling.rank));
+  if (rank != static_cast<double>(module.rank())) {
+    return fail(Code::corrupt, "{}: '{}' has matrices of rank {}, and the config says {}", source,
+                quoted_name(name), module.rank(), rank);
+  }
+  const double divisor = scaling.by_root ? std::sqrt(rank) : rank;
+  module.scale = static_cast<float>(scaling.alphas.of(name, scaling.alpha) / divisor);
+  return {};
+}
+
+struct HalfName {
+  std::string_view module;
+  bool is_b = false;
+};
+
+// The parts of "base_model.model.<module>.lora_A.weight"; in checkpoints of trainers the adapter's
+// name comes before ".weight".
+std::optional<HalfName> half_name(std::string_view name) {
+  constexpr std::string_view kWrapper = "base_model.model.", kEnding = ".weight";
+  if (!name.starts_with(kWrapper) || !name.ends_with(kEnding)) return std::nullopt;
+  name = name.substr(kWrapper.size(), name.size() - kWrapper.size() - kEnding.size());
+  for (const bool is_b : {false, true}) {
+    const std::string_view half = is_b ? ".lora_B" : ".lora_A";
+    const size_t at = name.rfind(half);
+    if (at == name.npos || at == 0) continue;
+    const std::string_view rest = name.substr(at + half.size());
+    if (rest.empty() || (rest[0] == '.' && rest.find('.', 1) == rest.npos)) {
+      return HalfName{name.substr(0, at), is_b};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<AdapterFile> read_peft_adapter(const Json& config, std::vector<SafetensorsTensor> tensors,
+                                      const std::string& source) {
+  const Members members(config, source);
+  TRY(check_keys(members));
+  const Scaling scaling = TRY(read_scaling(members));
+  AdapterFile file{.path = source, .container = AdapterContainer::peft};
+  file.base = TRY(members.text_or("base_model_name_or_path", ""));
+  AdapterHalves halves(source);
+  for (const SafetensorsTensor& stored : tensors) {
+    const std::optional<HalfName> name = half_name(stored.name);
+    if (!name) {
+      return fail(Code::unsupported, "{}: tensor '{}' is not a matrix A or B of LoRA", source,
+                  quoted_name(stored.name));
+    }
+    TensorInfo matrix = TRY(adapter_matrix(stored, false, source));
+    TRY(halves.add(std::string(name->module) + ".weight", name->is_b, std::move(matrix),
+                   stored.name));
+  }
+  file.modules = TRY(halves.take());
+  for (AdapterModule& module : file.modules) TRY(set_scale(module, scaling, source));
+  return file;
+}
+
+}  // namespace ruv

@@ -1,0 +1,213 @@
+#include "model/adapter_load.h"
+
+#include <charconv>
+
+#include "format/tensor_names.h"
+#include "format/tensor_parts.h"
+#include "model/file_rows.h"
+
+namespace ruv {
+namespace {
+
+// The matrix of a layer that a tensor of a GGUF file is.
+struct Place {
+  int64_t layer = 0;
+  std::span<const Role> roles;
+  FusedOrder order = FusedOrder::parts;
+};
+
+// "7" and "attn_q" of "blk.7.attn_q.weight"; nothing for other names.
+std::optional<std::pair<int64_t, std::string_view>> in_layer(std::string_view tensor) {
+  constexpr std::string_view kStart = "blk.", kEnding = ".weight";
+  if (!tensor.starts_with(kStart) || !tensor.ends_with(kEnding)) return std::nullopt;
+  tensor = tensor.substr(kStart.size(), tensor.size() - kStart.size() - kEnding.size());
+  int64_t layer = 0;
+  const auto [end, error] = std::from_chars(tensor.data(), tensor.data() + tensor.size(), layer);
+  tensor.remove_prefix(static_cast<size_t>(end - tensor.data()));
+  if (error != std::errc() || layer < 0 || !tensor.starts_with('.')) return std::nullopt;
+  return std::pair(layer, tensor.substr(1));
+}
+
+// Some names are of one matrix in some files and of several in others, which the number of rows of
+// B tells apart.
+std::optional<Place> place_of(const Model& model, std::string_view tensor, int64_t n_rows) {
+  const auto name = in_layer(tensor);
+  if (!name || name->first >= model.h.n_layers) return std::nullopt;
+  const auto [layer, stem] = *name;
+  const LayerPlan& plan = model.plans[static_cast<size_t>(layer)];
+  std::optional<Place> place;
+  for (const RoleRow& row : role_rows()) {
+    if (row.tensor != stem || !plan.has(row.role)) continue;
+    place = Place{layer, {&row.role, 1}};
+    if (n_rows_of(row.role, plan) == n_rows) return place;
+  }
+  for (const FusedRow& fused : fused_rows()) {
+    if (fused.tensor != stem || !plan.has(fused.sign)) continue;
+    int64_t n_all = 0;
+    for (const Role part : fused.parts) n_all += n_rows_of(part, plan);
+    if (!place || n_all == n_rows) return Place{layer, fused.parts, fused.order};
+  }
+  return place;
+}
+
+// Whether these matrices are the same in checkpoints and in GGUF files, but for the order that the
+// loader puts rows in. Those of mixers without softmax are not: converters group their heads anew;
+// nor those of models whose GGUF files have the config's factors in their weights.
+bool is_of_both_containers(const FamilyRecord& family, std::span<const Role> roles) {
+  if (family.block.mixers == Mixers::state_and_attention) return false;
+  const auto is_moved = [](Role role) {
+    return (role >= Role::delta_in && role <= Role::time_out) ||
+           (role >= Role::channel_k && role <= Role::channel_r);
+  };
+  return std::ranges::none_of(roles, is_moved);
+}
+
+// Rows of a tensor: those of the file, or copies where their numbers do not follow each other.
+Result<MatrixRows> rows_of(const TensorInfo& tensor) {
+  MatrixRows rows{tensor.name, tensor.dtype, tensor.shape.back(), {}, nullptr};
+  const int64_t n_rows = tensor.n_rows();
+  rows.rows.reserve(static_cast<size_t>(n_rows));
+  if (tensor.has_whole_rows()) {
+    for (int64_t i = 0; i < n_rows; ++i) {
+      rows.rows.push_back(tensor.bytes.data() + tensor.row_offset(i));
+    }
+    return rows;
+  }
+  const int64_t row_bytes = format_of(tensor.dtype).bytes_of(rows.n_in);
+  rows.owned = std::make_shared<Buffer>(TRY(Buffer::allocate(n_rows * row_bytes)));
+  for (int64_t i = 0; i < n_rows; ++i) {
+    std::byte* const to = rows.owned->get() + i * row_bytes;
+    tensor.copy_row(i, to);
+    rows.rows.push_back(to);
+  }
+  return rows;
+}
+
+AdapterInfo info_of(const AdapterFile& file) {
+  AdapterInfo info{.path = file.path,
+                   .container = std::string(container_name(file.container)),
+                   .base = file.base,
+                   .n_matrices = std::ssize(file.modules)};
+  for (const AdapterModule& module : file.modules) {
+    info.max_rank = std::max(info.max_rank, module.rank());
+    for (const TensorInfo* matrix : {&module.a, &module.b}) {
+      info.n_params += matrix->n_elements();
+      info.n_bytes += format_of(matrix->dtype).bytes_of(matrix->n_elements());
+    }
+  }
+  return info;
+}
+
+class AdapterBinder {
+ public:
+  AdapterBinder(const Model& model, const AdapterFile& file)
+      : model_(model),
+        file_(file),
+        names_(model.family, model.h.n_experts > 0),
+        is_gguf_(file.container == AdapterContainer::gguf) {}
+
+  Result<Adapter> bind(WorkerPool& pool) {
+    for (const AdapterModule& module : file_.modules) TRY(add(module));
+    const FamilyRecord& family = *model_.family;
+    const bool moved = family.neighbour_pairs || (is_gguf_ && family.neighbour_rows);
+    const RopeOrder order = moved ? RopeOrder::neighbours : RopeOrder::halves;
+    auto made = make_adapter(model_, matrices_, order, pool);
+    if (!made) return fail(made.error().code(), "{}: {}", file_.path, made.error().message());
+    return std::move(*made);
+  }
+
+ private:
+  Status add(const AdapterModule& module) {
+    if (is_gguf_) return add_as(module.tensor, module, module.b);
+    const MappedName name = names_.gguf_of(module.tensor);
+    if (!name.mapped) return unknown(module);
+    TensorInfo b = module.b;
+    b.name = name.gguf;
+    MappedName form = name;
+    form.form.conv1d = false;  // only weights are stored transposed
+    for (const TensorInfo& part : parts_of(std::move(b), form, 0)) {
+      TRY(add_as(part.name, module, part));
+    }
+    return {};
+  }
+
+  Status add_as(std::string_view tensor, const AdapterModule& module, const TensorInfo& b) {
+    const std::optional<Place> place = place_of(model_, tensor, b.n_rows());
+    if (!place) return unknown(module);
+    const bool is_like_model = is_gguf_ == (model_.file->container() == "gguf");
+    if (!is_like_model && !is_of_both_containers(*model_.family, place->roles)) {
+      return fail(Code::unsupported,
+                  "{}: '{}': in {} this matrix has another form than in the model's file; load the "
+                  "model from {}",
+                  file_.path, quoted_name(module.tensor),
+                  is_gguf_ ? "GGUF files" : "checkpoints of transformers",
+                  is_gguf_ ? "one" : "its folder");
+    }
+    AdapterMatrices matrices{.layer = place->layer,
+                             .roles = place->roles,
+
+                             .a = TRY(rows_of(module.a)),
+                             .b = TRY(rows_of(b)),
+                             .scale = module.scale,
+                             .order = place->order};
+    const bool is_moved = model_.family->qkv_rows != QkvRows::one_after_another;
+    if (!is_gguf_ && is_moved && place->roles.size() > 1 && place->roles.front() == Role::q) {
+      const LayerPlan& plan = model_.plans[static_cast<size_t>(place->layer)];
+      const HeadCounts counts{plan.n_heads, plan.n_kv_heads, plan.head_dim};
+      if (std::ssize(matrices.b.rows) != counts.n_rows()) return unlike(module, counts.n_rows());
+      put_one_after_another(matrices.b.rows, model_.family->qkv_rows, counts);
+    }
+    matrices_.push_back(std::move(matrices));
+    return {};
+  }
+
+  Status unknown(const AdapterModule& module) const {
+    return fail(Code::invalid, "{}: '{}' is no matrix of the model's layers", file_.path,
+                quoted_name(module.tensor));
+  }
+  Status unlike(const AdapterModule& module, int64_t n_rows) const {
+    return fail(Code::invalid, "{}: '{}': B has {} rows, and the model's matrix {}", file_.path,
+                quoted_name(module.tensor), module.b.shape[0], n_rows);
+  }
+
+  const Model& model_;
+  const AdapterFile& file_;
+  TensorNames names_;
+  bool is_gguf_;
+  std::vector<AdapterMatrices> matrices_;
+};
+
+}  // namespace
+
+Result<LoadedAdapter> bind_adapter(std::shared_ptr<const Model> model, const AdapterFile& file,
+                                   WorkerPool& pool) {
+  Adapter adapter = TRY(AdapterBinder(*model, file).bind(pool));
+  int64_t n_bytes = 0;
+  for (const LowRank& added : adapter.products) {
+    if (!added.empty()) n_bytes += added.a.n_bytes() + added.b.n_bytes();
+  }
+  return LoadedAdapter{std::move(adapter), std::move(model), info_of(file), n_bytes, file.stamps};
+}
+
+Result<std::shared_ptr<const LoadedAdapter>> load_from(std::shared_ptr<const Model> model,
+                                                       const AdapterFile& file, int n_threads) {
+  WorkerPool pool(n_threads);
+  auto bound = TRY(bind_adapter(std::move(model), file, pool));
+  for (const MappedFile& mapped : file.files) TRY(mapped.check_read());
+  return std::make_shared<const LoadedAdapter>(std::move(bound));
+}
+
+Result<AdapterInfo> inspect_adapter(const std::string& path) {
+  const AdapterFile file = TRY(open_adapter(path));
+  return info_of(file);
+}
+
+Result<std::shared_ptr<const LoadedAdapter>> load_adapter(std::shared_ptr<const Model> model,
+                                                          const std::string& path, int n_threads) {
+  const AdapterFile file = TRY(open_adapter(path));
+  return load_from(std::move(model), file, n_threads);
+}
+
+AdapterInfo adapter_info(const LoadedAdapter& adapter) { return adapter.info; }
+
+}  // namespace ruv

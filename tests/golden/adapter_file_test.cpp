@@ -1,0 +1,173 @@
+// Adapters from files on the golden models: an adapter of PEFT computes the same bytes beside the
+// model's folder and beside its GGUF file, and the same as a GGUF adapter with its matrices. That
+// they are the right ones tests/oracle/compare_adapters.py shows with PEFT itself.
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "format/gguf_writer.h"
+#include "format/row_order.h"
+#include "format/tensor_names.h"
+#include "format/test_folder.h"
+#include "format/test_safetensors.h"
+#include "model/file_rows.h"
+#include "model/model.h"
+#include "ruv/logits.h"
+
+namespace ruv::adapter_file_test {
+namespace {
+
+constexpr int64_t kRank = 3;
+constexpr float kAlpha = 6;
+
+std::string model_folder(const std::string& name) {
+  return RUV_SOURCE_DIR "/tests/golden/models/" + name;
+}
+
+// Multiples of 2^-12 below 1/8.
+TestMatrix random_matrix(std::string name, int64_t n_rows, int64_t n_cols, Rng& rng) {
+  TestMatrix matrix = counted(std::move(name), n_rows, n_cols);
+  for (float& x : matrix.numbers) x = (static_cast<float>(rng.below(1025)) - 512.0F) * 0x1p-12F;
+  return matrix;
+}
+
+// A and B of one matrix of the model's checkpoint.
+struct Pair {
+  std::string gguf, hf;  // names of the tensor
+  TestMatrix a, b;
+};
+
+// Random ones for each matrix of the layers, by its name in the GGUF file.
+std::vector<Pair> random_pairs(const std::string& name) {
+  const auto file = *ModelFile::open(model_folder(name));
+  const auto gguf = *ModelFile::open(model_folder(name) + "/model.gguf");
+  const TensorNames names(file->family(), false);
+  Rng rng(7);
+  std::vector<Pair> pairs;
+  for (const TensorInfo& tensor : gguf->tensors()) {
+    if (tensor.shape.size() != 2 || !tensor.name.starts_with("blk.")) continue;
+    const std::string hf = names.hf_of(tensor.name).value_or("");
+    const std::string stem = "base_model.model." + hf.substr(0, hf.size() - 7);
+    pairs.push_back({tensor.name, hf,
+                     random_matrix(stem + ".lora_A.weight", kRank, tensor.shape[1], rng),
+                     random_matrix(stem + ".lora_B.weight", tensor.shape[0], kRank, rng)});
+  }
+  return pairs;
+}
+
+std::string write_peft(const TestFolder& folder, const std::vector<Pair>& pairs) {
+  std::vector<TestMatrix> matrices;
+  for (const Pair& pair : pairs) {
+    matrices.push_back(pair.a);
+    matrices.push_back(pair.b);
+  }
+  folder.write("adapter_model.safetensors", safetensors_of(matrices));
+  folder.write("adapter_config.json",
+               fmt::format(R"({{"peft_type":"LORA","r":{},"lora_alpha":{}}})", kRank,
+                           static_cast<int>(kAlpha)));
+  return folder.path();
+}
+
+// The rows of B in the order of the model's GGUF file.
+TestMatrix in_gguf_order(const Pair& pair, const Model& model) {
+  TestMatrix b = pair.b;
+  const bool is_q = pair.gguf.find("attn_q.") != pair.gguf.npos;
+  const bool is_k = pair.gguf.find("attn_k.") != pair.gguf.npos;
+  if (!model.family->neighbour_rows || !(is_q || is_k)) return b;
+  const int64_t head = model.plans[0].head_dim;
+  for (int64_t row = 0; row < b.n_rows; ++row) {
+    const int64_t from = row - row % head + neighbours_from_halves(row % head, head);
+    std::copy_n(&pair.b.numbers[static_cast<size_t>(from * kRank)], kRank,
+                &b.numbers[static_cast<size_t>(row * kRank)]);
+  }
+  return b;
+}
+
+std::string write_gguf(const TestFolder& folder, const std::vector<Pair>& pairs,
+                       const Model& model) {
+  const std::string path = folder.path() + "/adapter.gguf";
+  GgufWriter writer = *GgufWriter::create(path);
+  writer.add_text("general.type", "adapter");
+  writer.add_text("adapter.type", "lora");
+  writer.add_f32("adapter.lora.alpha", kAlpha);
+  std::vector<TestMatrix> matrices;
+  for (const Pair& pair : pairs) {
+    for (const bool is_b : {false, true}) {
+      matrices.push_back(is_b ? in_gguf_order(pair, model) : pair.a);
+      const int64_t shape[] = {matrices.back().n_rows, matrices.back().n_cols};
+      writer.declare_tensor(pair.gguf + (is_b ? ".lora_b" : ".lora_a"), DType::f32, shape);
+    }
+  }
+  EXPECT_TRUE(writer.begin_tensors().ok());
+  for (const TestMatrix& matrix : matrices) {
+    EXPECT_TRUE(writer.write(std::as_bytes(std::span(matrix.numbers))).ok());
+  }
+  EXPECT_TRUE(writer.commit().ok());
+  return path;
+}
+
+std::vector<float> logits_of(const std::shared_ptr<const Model>& model, const std::string& adapter,
+                             float scale = 1) {
+  LogitsOptions options{.n_threads = 1, .all = true};
+  if (!adapter.empty()) {
+    const auto loaded = load_adapter(model, adapter, 1);
+    EXPECT_TRUE(loaded) << loaded.error().message();
+    if (!loaded) return {};
+    options.adapters = {{*loaded, scale}};
+  }
+  const Token ids[] = {3, 14, 15, 9, 2, 6, 5, 3, 5};
+  std::vector<float> all;
+  const Status status = compute_logits(*model, ids, options, [&](int64_t, auto row) {
+    all.insert(all.end(), row.begin(), row.end());
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  return all;
+}
+
+// llama2: rows of q and k are in another order in GGUF files. gpt2: fused, and matrices of the
+// checkpoint are transposed. phi3: fused matrices. The others: as they are.
+TEST(AdapterFiles, ContainersOfModelAndAdapterDoNotMatter) {
+  for (const char* name : {"llama2", "gpt2", "phi3", "qwen3", "gemma2", "starcoder2"}) {
+    const auto folder_model = *load_model(model_folder(name));
+    const auto gguf_model = *load_model(model_folder(name) + "/model.gguf");
+    const std::vector<Pair> pairs = random_pairs(name);
+    const TestFolder scratch;
+    const std::string peft = write_peft(scratch, pairs);
+    const std::string gguf = write_gguf(scratch, pairs, *gguf_model);
+    const std::vector<float> base = logits_of(gguf_model, "");
+    ASSERT_EQ(logits_of(folder_model, ""), base) << name;
+    const std::vector<float> adapted = logits_of(folder_model, peft);
+    EXPECT_NE(adapted, base) << name;
+    EXPECT_EQ(logits_of(gguf_model, peft), adapted) << name;
+    EXPECT_EQ(logits_of(gguf_model, gguf), adapted) << name;
+    EXPECT_EQ(logits_of(folder_model, gguf), adapted) << name;
+    EXPECT_NE(logits_of(folder_model, peft, 0.5F), adapted) << name;
+    EXPECT_EQ(logits_of(folder_model, peft, 0), base) << name;
+  }
+}
+
+TEST(AdapterFiles, WhatTheModelLacksIsRefusedByItsName) {
+  const auto model = *load_model(model_folder("llama2"));
+  const auto refusal = [&](const std::string& module, int64_t n_in = 4, int64_t n_out = 4) {
+    const TestFolder folder;
+    const std::string stem = "base_model.model." + module;
+    folder.write("adapter_model.safetensors",
+                 safetensors_of({counted(stem + ".lora_A.weight", 8, n_in),
+                                 counted(stem + ".lora_B.weight", n_out, 8)}));
+    folder.write("adapter_config.json", R"({"peft_type":"LORA"})");
+    const auto loaded = load_adapter(model, folder.path(), 1);
+    EXPECT_FALSE(loaded);
+    return loaded ? "" : loaded.error().message().substr(folder.path().size() + 2);
+  };
+  EXPECT_EQ(refusal("model.layers.0.mlp.gate_proj2"),
+            "'model.layers.0.mlp.gate_proj2.weight' is no matrix of the model's layers");
+  EXPECT_EQ(refusal("model.layers.99.mlp.up_proj"),
+            "'model.layers.99.mlp.up_proj.weight' is no matrix of the model's layers");
+  EXPECT_EQ(refusal("lm_head"), "'lm_head.weight' is no matrix of the model's layers");
+  EXPECT_EQ(refusal("model.layers.0.mlp.up_proj"),
+            fmt::format("adapter: layer 0, ffn_up: A is (8, 4), expected (rank, {}) with a rank of "
+                        "at least 1",
+                        model->h.n_embd));
+}
+
+}  // namespace
+}  // namespace ruv::adapter_file_test
