@@ -33,15 +33,17 @@ class Engine:
             return "", "", "exit code 1 without a message"
         return done.stdout, done.stderr.strip() if done.returncode else "", ""
 
-    def logits(self, path, prompts, gives="logits", second=0, source=0):
+    def logits(self, path, prompts, gives="logits", second=0, source=0, adapters=()):
         """gives: hidden, of an encoder its states; scores, of a classifier one row. source: ids of a
-        prompt that are a text to be answered."""
+        prompt that are a text to be answered. adapters: folders of PEFT."""
         ids = [word for prompt in prompts for word in ("--ids", ",".join(map(str, prompt)))]
         out, message, fault = self.call("logits", "--model", path, "--packed-cache", "off", "--kv",
                                         "f16", "--threads", 1, "--json", "--all",
                                         *[f"--{gives}"] * (gives != "logits"),
                                         *["--second", second] * (second > 0),
-                                        *["--source", source] * (source > 0), *ids)
+                                        *["--source", source] * (source > 0),
+                                        *[word for path in adapters for word in ("--lora", path)],
+                                        *ids)
         if message or fault:
             return Answer(message=message, fault=fault)
         lines = out.splitlines()

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Our logits with adapters against transformers and PEFT, on the tiny random models of all families
+(see compare_families.py), with adapters of random targets, ranks and scales.
+
+    compare_adapters.py --seed 1 --count 3              3 of each family
+    compare_adapters.py --family gemma2 --count 20
+
+The adapter is saved by PEFT and read by us, with the model from its folder and from the GGUF file that
+`ruvllm quantize` makes of it. Δ is the largest difference over the standard deviation of the logits;
+it may be 5 times what the documented roundings do to the reference itself, or 5e-4; where these roundings
+alone hide the adapter, nothing is said (too rough). Exit code 1: a
+silent difference, an adapter without an effect, a crash, or a refusal that names no module. Needs
+torch, transformers, peft, numpy.
+"""
+import argparse
+import collections
+import pathlib
+import random
+import re
+import sys
+import tempfile
+
+import numpy as np
+import peft
+import torch
+import transformers
+
+from families import reference, verdicts, weights
+from families.engine import Engine
+from families.records import FAMILIES
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+KINDS = (torch.nn.Linear, transformers.pytorch_utils.Conv1D)
+FAILING = ("different", "no effect", "unnamed", "crash")
+
+
+def draw_config(model, draw):
+    """A LoraConfig for some kinds of projections, all of them in half of the draws."""
+    names = [name for name, module in model.named_modules()
+             if isinstance(module, KINDS) and re.search(r"\.\d+\.", f".{name}")]
+    # PEFT puts adapters on all experts where it meets these.
+    has_experts = any(".experts." in name for name, _ in model.named_parameters())
+    ends = ("gate_proj", "up_proj", "down_proj") if has_experts else ()
+    kinds = sorted({name.rsplit(".", 1)[1] for name in names} - set(ends))
+    if not kinds:
+        raise reference.Refused("no projections")
+    chosen = kinds if draw.random() < 0.5 else draw.sample(kinds, draw.randint(1, len(kinds)))
+    targets = [name for name in names if name.rsplit(".", 1)[1] in chosen]
+    odd = draw.choice(targets)
+    return peft.LoraConfig(
+        r=draw.choice((1, 2, 3, 8, 17)), lora_alpha=draw.choice((1, 5, 16)), target_modules=targets,
+        use_rslora=draw.random() < 0.3, rank_pattern={odd: 5} if draw.random() < 0.5 else {},
+        alpha_pattern={chosen[0]: 7} if draw.random() < 0.5 else {})
+
+
+def fill(adapted, seed):
+    """Numbers for A and B that move the logits by something like their own size."""
+    generator = torch.Generator().manual_seed(seed)
+    for name, values in sorted(adapted.named_parameters()):
+        if "lora_" in name:
+            values.data = torch.randn(values.shape, generator=generator) * 0.8 / values.shape[1]**0.5
+
+
+def one_case(case, seed, engine):
+    """(verdict, detail) of one model and one adapter."""
+    draw = random.Random(seed)
+    prompts = verdicts.prompts_of(case)[:2]
+    gives, second, source = (reference.gives(case["config"]), case.get("second", 0),
+                             case.get("source", 0))
+    with tempfile.TemporaryDirectory(prefix="adapters-") as scratch:
+        root = pathlib.Path(scratch)
+        folder, lora, gguf = root / "model", root / "lora", root / "model.gguf"
+        tensors = verdicts.filled(verdicts.layout_of(case), case["seed"])
+        weights.write_folder(folder, case["config"], tensors, case["file"])
+        plain = engine.logits(folder, prompts, gives, second, source)
+        if plain.rows is None:
+            return "base refused", plain.message or plain.fault
+        model = reference.Model(folder)
+        model.second, model.source = second, source
+        try:
+            adapted = peft.get_peft_model(model.model, draw_config(model.model, draw))
+        except ValueError as error:
+            raise reference.Refused(reference.one_line(error)) from error
+        adapted.eval()
+        if hasattr(model.model.config, "rescale_every"):
+            model.model.config.rescale_every = 0  # it divides the base's weights, and not B
+        fill(adapted, draw.randrange(1 << 30))
+        adapted.save_pretrained(lora)
+        want = model.logits(prompts)
+        bf16 = ["activations"] * (case["file"]["dtype"] == "bf16")
+        rough = model.rounded(prompts, **dict.fromkeys(bf16, True))
+        std = np.concatenate([rows.ravel() for rows in want]).std() or 1
+        noise = max(np.abs(a - b).max() for a, b in zip(rough, want)) / std
+        bound = verdicts.bound_of(noise)
+        moved = max(np.abs(a - b).max() for a, b in zip(plain.rows, want)) / std
+        paths = [("folder", folder)]
+        if engine.quantize(folder, gguf, "f32").message == "":
+            paths.append(("gguf", gguf))
+        deltas = []
+        for form, path in paths:
+            answer = engine.logits(path, prompts, gives, second, source, adapters=[lora])
+            if answer.fault:
+                return "crash", f"{form}: {answer.fault}"
+            if answer.rows is None:
+                named = re.search(r"'[\w.]+'|layer \d+, \w+|adapters of it", answer.message)
+                return "refused" if named else "unnamed", f"{form}: {answer.message}"
+            delta = max(np.abs(a - b).max() for a, b in zip(answer.rows, want)) / std
+            deltas.append(f"{form} {delta:.1e}")
+            if delta > bound:
+                return "different", f"{form}: {delta:.2e} of {bound:.2e}, base {moved:.2e}"
+        verdict = "agree" if moved > bound else "too rough" if noise > 0.01 else "no effect"
+        return verdict, ", ".join(deltas)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--binary", type=pathlib.Path, default=SOURCE / "build/release/apps/ruvllm/ruvllm")
+    parser.add_argument("--family", action="append", choices=sorted(FAMILIES))
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--count", type=int, default=2, help="of each family")
+    args = parser.parse_args()
+    engine, totals = Engine(args.binary), collections.Counter()
+    for family in args.family or sorted(FAMILIES):
+        counts, details = collections.Counter(), {}
+        for number in range(args.count):
+            seed = f"{args.seed}/{family}/{number}"
+            try:
+                verdict, detail = one_case(FAMILIES[family].draw(seed), seed, engine)
+            except reference.Refused as refused:
+                verdict, detail = "no reference", str(refused)
+            counts[verdict] += 1
+            details.setdefault(verdict, detail)
+        totals += counts
+        print(family, ", ".join(f"{n} {verdict} ({details[verdict][:150]})"
+                                for verdict, n in counts.items()), flush=True)
+    print("all:", ", ".join(f"{n} {verdict}" for verdict, n in totals.most_common()))
+    return 1 if any(totals[verdict] for verdict in FAILING) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
