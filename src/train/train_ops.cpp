@@ -5,6 +5,9 @@
 
 #include "base/check.h"
 #include "base/elementary.h"
+#include "train/convolve_entries.h"
+#include "train/delta_entry.h"
+#include "train/expert_entries.h"
 #include "train/pointwise.h"
 #include "train/weight_entries.h"
 
@@ -270,26 +273,75 @@ void TrainOps<T>::gather(View out, View x, std::span<const int32_t> rows) {
   run<GatherEntry<T>>(numbers(out), numbers(x), std::vector(rows.begin(), rows.end()));
 }
 
+// States of the cache are neither read nor written: sequences are whole.
+template <class T>
+void TrainOps<T>::short_conv(View out, View bcx, const ShortConvParams& params) {
+  run<ShortConvEntry<T>>(*batch_, numbers(out), numbers(bcx),
+                         ConvFilter<T>{numbers(params.taps), numbers(params.bias)});
+}
+
+template <class T>
+void TrainOps<T>::convolve(View x, const ConvolveParams& params) {
+  run<ConvolveEntry<T>>(*batch_, numbers(x),
+                        ConvFilter<T>{numbers(params.taps), numbers(params.bias)}, params.act);
+}
+
+template <class T>
+void TrainOps<T>::token_shift(View out, View x, const TokenShiftParams& /*params*/) {
+  run<TokenShiftEntry<T>>(*batch_, numbers(out), numbers(x));
+}
+
+template <class T>
+void TrainOps<T>::gated_recurrence(View x, View input_gate, View decay_gate,
+                                   const GatedRecurrenceParams& params) {
+  run<RecurrenceEntry<T>>(
+      *batch_,
+      typename RecurrenceEntry<T>::Rows{numbers(x), numbers(input_gate), numbers(decay_gate)},
+      typename RecurrenceEntry<T>::Vectors{numbers(params.input_bias), numbers(params.decay_bias),
+                                           numbers(params.rate)});
+}
+
+template <class T>
+void TrainOps<T>::delta_rule(View out, const DeltaInputs& in, const DeltaRuleParams& params) {
+  run<DeltaEntry<T>>(
+      *batch_,
+      typename DeltaEntry<T>::Rows{numbers(out), numbers(in.qkv), numbers(in.beta),
+                                   numbers(in.decay)},
+      typename DeltaEntry<T>::Vectors{numbers(params.decay_rate), numbers(params.decay_bias)},
+      params);
+}
+
+template <class T>
+void TrainOps<T>::route(View routes, View logits, const Vector& choice_bias,
+                        const RouteParams& params) {
+  if (params.score == RouterScore::sparsemixer) return refuse("route by sparsemixer");
+  run<RouteEntry<T>>(
+      numbers(routes), numbers(logits),
+      typename RouteEntry<T>::Vectors{numbers(&choice_bias), numbers(params.expert_scales)},
+      params);
+}
+
+// The decoder's scratch is not used: inner rows are the entry's own.
+template <class T>
+void TrainOps<T>::experts(View out, View x, View routes, const ExpertsParams& params) {
+  std::vector<typename ExpertsEntry<T>::Expert> experts;
+  const auto bias_of = [this](std::span<const Vector> biases, size_t e) {
+    return biases.empty() ? Adjoined<T>() : numbers(&biases[e]);
+  };
+  for (size_t e = 0; e < params.up.size(); ++e) {
+    experts.push_back({params.gate.empty() ? nullptr : &matrix(params.gate[e]),
+                       &matrix(params.up[e]), &matrix(params.down[e]), bias_of(params.gate_bias, e),
+                       bias_of(params.up_bias, e), bias_of(params.down_bias, e)});
+  }
+  run<ExpertsEntry<T>>(
+      typename ExpertsEntry<T>::Rows{numbers(out), numbers(x), numbers(routes)}, std::move(experts),
+      typename ExpertsEntry<T>::Form{params.act, params.limits, params.weighs_inputs});
+}
+
 // What has no derivative yet.
 template <class T>
 void TrainOps<T>::choose_keys(View, View, View, const ChooseParams&) {
   refuse("choose_keys");
-}
-template <class T>
-void TrainOps<T>::short_conv(View, View, const ShortConvParams&) {
-  refuse("short_conv");
-}
-template <class T>
-void TrainOps<T>::convolve(View, const ConvolveParams&) {
-  refuse("convolve");
-}
-template <class T>
-void TrainOps<T>::delta_rule(View, const DeltaInputs&, const DeltaRuleParams&) {
-  refuse("delta_rule");
-}
-template <class T>
-void TrainOps<T>::token_shift(View, View, const TokenShiftParams&) {
-  refuse("token_shift");
 }
 template <class T>
 void TrainOps<T>::average(View, View, View, const AverageParams&) {
@@ -298,10 +350,6 @@ void TrainOps<T>::average(View, View, View, const AverageParams&) {
 template <class T>
 void TrainOps<T>::time_mix(View, const TimeMixInputs&, const TimeMixParams&) {
   refuse("time_mix");
-}
-template <class T>
-void TrainOps<T>::gated_recurrence(View, View, View, const GatedRecurrenceParams&) {
-  refuse("gated_recurrence");
 }
 template <class T>
 void TrainOps<T>::matrix_memory(View, const MatrixMemoryInputs&, const MatrixMemoryParams&) {
@@ -314,14 +362,6 @@ void TrainOps<T>::scan_columns(View, const ColumnScanInputs&, const ColumnScanPa
 template <class T>
 void TrainOps<T>::scan_heads(View, const HeadScanInputs&, const HeadScanParams&) {
   refuse("scan_heads");
-}
-template <class T>
-void TrainOps<T>::route(View, View, const Vector&, const RouteParams&) {
-  refuse("route");
-}
-template <class T>
-void TrainOps<T>::experts(View, View, View, const ExpertsParams&) {
-  refuse("experts");
 }
 
 template class TrainOps<float>;

@@ -191,6 +191,141 @@ TEST(TrainOps, AttentionWithWhatIsAddedToScores) {
   EXPECT_LT(attend_error(distances), kMost);
 }
 
+TEST(TrainOps, Convolutions) {
+  for (const int64_t n_taps : {1, 3}) {
+    TrainWorld world;
+    BatchBuilder builder;
+    const Batch batch = two_sequences(builder, 5, 2, false);
+    world.ops().begin(batch, {});
+    const View bcx = world.input(7, 12), out = world.room(7, 4), x = world.input(7, 4);
+    const Vector taps = world.vector(n_taps * 4), bias = world.vector(4), none;
+    EXPECT_LT(
+        world.error({out},
+                    [&](Ops& ops) { ops.short_conv(out, bcx, {.taps = &taps, .bias = &bias}); }),
+        kMost);
+    for (const std::optional<Act> act : {std::optional<Act>(), std::optional(Act::silu)}) {
+      EXPECT_LT(
+          world.error(
+              {x}, [&](Ops& ops) { ops.convolve(x, {.taps = &taps, .bias = &none, .act = act}); }),
+          kMost);
+    }
+    EXPECT_LT(world.error({out, x}, [&](Ops& ops) { ops.token_shift(out, x, {}); }), kMost);
+  }
+}
+
+TEST(TrainOps, Recurrences) {
+  TrainWorld world;
+  BatchBuilder builder;
+  const Batch batch = two_sequences(builder, 5, 2, false);
+  world.ops().begin(batch, {});
+  const View x = world.input(7, 3), input = world.input(7, 3), decay = world.input(7, 3);
+  const Vector of_input = world.vector(3), of_decay = world.vector(3), rate = world.vector(3);
+  const Adjoined<double> rates = world.device().memory().numbers(rate);
+  for (int64_t i = 0; i < 3; ++i) rates.values[i] -= 2;
+  const GatedRecurrenceParams params{
+      .input_bias = &of_input, .decay_bias = &of_decay, .rate = &rate};
+  EXPECT_LT(
+      world.error({x, input}, [&](Ops& ops) { ops.gated_recurrence(x, input, decay, params); }),
+      kMost);
+}
+
+TEST(TrainOps, LinearAttention) {
+  for (const bool by_key : {false, true}) {
+    for (const bool tiled : {false, true}) {
+      TrainWorld world;
+      BatchBuilder builder;
+      const Batch batch = two_sequences(builder, 5, 2, false);
+      world.ops().begin(batch, {});
+      const int64_t n_decays = by_key ? 4 * 3 : 4;
+      const View qkv = world.input(7, 2 * 2 * 3 + 4 * 2), beta = world.input(7, 4);
+      const View decay = world.input(7, n_decays), out = world.room(7, 4 * 2);
+      const Vector rate = world.vector(4), bias = world.vector(n_decays);
+      const Adjoined<double> rates = world.device().memory().numbers(rate);
+      for (int64_t i = 0; i < 4; ++i) rates.values[i] -= 1.5;
+      const DeltaRuleParams params{.n_key_heads = 2,
+                                   .n_value_heads = 4,
+                                   .key_dim = 3,
+                                   .value_dim = 2,
+                                   .tiled = tiled,
+                                   .beta_scale = 1.5F,
+                                   .decay_rate = &rate,
+                                   .decay_bias = &bias};
+      EXPECT_LT(world.error({out},
+                            [&](Ops& ops) {
+                              ops.delta_rule(out, {qkv, beta, decay}, params);
+                            }),
+                1e-6)
+          << by_key << tiled;
+    }
+  }
+}
+
+// Numbers that choose the same experts at both ends of a difference.
+void spread_logits(TrainWorld& world, View logits) {
+  const Adjoined<double> numbers = world.device().memory().numbers(logits, true);
+  for (int64_t i = 0; i < numbers.size(); ++i) {
+    numbers.values[i] = static_cast<double>(i * 7 % 11) * 0.2 + 0.02 * world.random();
+  }
+}
+
+TEST(TrainOps, Routes) {
+  for (const RouterScore score : {RouterScore::softmax, RouterScore::sigmoid}) {
+    for (const bool normalises : {false, true}) {
+      TrainWorld world;
+      const View logits = world.input(3, 6), routes = world.room(3, 4);
+      spread_logits(world, logits);
+      const Vector scales = world.vector(6), none;
+      RouteParams params{.score = score, .normalises = normalises, .sum_added = 0.1F};
+      const auto error = [&] {
+        return world.error({routes}, [&](Ops& ops) { ops.route(routes, logits, none, params); });
+      };
+      EXPECT_LT(error(), kMost);
+      params.scale = 1.5F;
+      params.expert_scales = &scales;
+      EXPECT_LT(error(), kMost);
+      params.n_groups = 3;
+      params.n_groups_used = 2;
+      params.group_rank = GroupRank::best_two;
+      EXPECT_LT(error(), kMost);
+    }
+  }
+}
+
+TEST(TrainOps, Experts) {
+  for (const bool gated : {true, false}) {
+    for (const bool weighs_inputs : {false, true}) {
+      TrainWorld world;
+      const View logits = world.input(5, 3), routes = world.room(5, 4);
+      const View x = world.input(5, 4), out = world.room(5, 4);
+      spread_logits(world, logits);
+      std::vector<Weight> gate, up, down;
+      std::vector<Vector> gate_bias, up_bias, down_bias;
+      for (int e = 0; e < 3; ++e) {
+        if (gated) gate.push_back(world.matrix(5, 4));
+        up.push_back(world.matrix(5, 4));
+        down.push_back(e == 1 ? world.plain(4, 5) : world.matrix(4, 5));
+        gate_bias.push_back(world.vector(5));
+        up_bias.push_back(world.vector(5));
+        down_bias.push_back(world.vector(4));
+      }
+      ExpertsParams params{.gate = gate, .up = up, .down = down, .act = Act::silu};
+      params.weighs_inputs = weighs_inputs;
+      const auto step = [&](Ops& ops) {
+        ops.route(routes, logits, {}, {.normalises = true});
+        ops.experts(out, x, routes, params);
+      };
+      EXPECT_LT(world.error({out}, step), 1e-6) << gated << weighs_inputs;
+      params.up_bias = up_bias;
+      params.down_bias = down_bias;
+      if (gated) {
+        params.gate_bias = gate_bias;
+        params.limits = {8, 1};
+      }
+      EXPECT_LT(world.error({out}, step), 1e-6) << gated << weighs_inputs;
+    }
+  }
+}
+
 // Blocks of rows and keys that do not fit one tile.
 TEST(TrainOps, LongAttention) {
   TrainWorld world;

@@ -7,6 +7,7 @@
 namespace ruv {
 namespace {
 
+// A model that shares its layers' weights would have several adapters for one matrix.
 Status check(const Model& model, const LowRankOptions& options) {
   if (options.rank < 1) return fail(Code::invalid, "adapter: a rank of {}", options.rank);
   if (!std::isfinite(options.alpha) || options.alpha <= 0) {
@@ -24,6 +25,7 @@ bool adapts(const LowRankOptions& options, Role role, std::string_view tensor) {
   return options.adapts ? options.adapts(tensor) : !decides(role);
 }
 
+// The same on every machine.
 std::vector<float> random_numbers(int64_t n, double most, Rng& rng) {
   std::vector<float> numbers(static_cast<size_t>(n));
   for (float& x : numbers) x = static_cast<float>((2 * rng.uniform() - 1) * most);

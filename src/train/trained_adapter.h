@@ -7,6 +7,7 @@
 
 namespace ruv {
 
+// As PEFT names them, without dropout.
 struct LowRankOptions {
   int64_t rank = 8;
   double alpha = 16;  // what is added is alpha / rank · B · A · x

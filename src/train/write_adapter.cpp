@@ -25,11 +25,13 @@ Result<std::string> module_of(const Model& model, const std::string& tensor) {
   return name->substr(0, name->size() - kEnding.size());
 }
 
+// What target_modules names: the end of a module's name.
 std::string last_part(const std::string& module) {
   const size_t dot = module.rfind('.');
   return dot == module.npos ? module : module.substr(dot + 1);
 }
 
+// The keys that PEFT needs to load it.
 std::string config_of(const Model& model, const LowRankOptions& options,
                       const std::set<std::string>& targets) {
   std::string text;

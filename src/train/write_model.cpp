@@ -93,6 +93,7 @@ Status append_row(const WrittenTensor& written, int64_t row, std::vector<std::by
   return {};
 }
 
+// Some rows at a time, so that memory does not grow with the tensor.
 Status write_rows_of(const WrittenTensor& written, GgufWriter& out) {
   std::vector<std::byte> bytes;
   const int64_t n_rows = written.tensor.n_rows();
