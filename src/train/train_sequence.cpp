@@ -32,14 +32,14 @@ Status check(const TrainSequence& sequence, size_t number, const BatchLimits& li
 }
 
 // Its rows up to the last target, and their logits from the first one on.
-void add(const TrainSequence& sequence, const Adapter* adapter, TrainBatch& batch) {
+void add(const TrainSequence& sequence, AdapterMix adapters, TrainBatch& batch) {
   const auto n = sequence.tokens.size();
   size_t first = 1;
   while (first < n && !sequence.learns(first)) ++first;
   size_t last = n - 1;
   while (last > first && !sequence.learns(last)) --last;
   batch.rows.begin_sequence(0, {});
-  batch.rows.set_adapter(adapter);
+  batch.rows.set_adapters(adapters);
   batch.rows.add(std::span(sequence.tokens).first(last));
   batch.rows.want_logits(static_cast<int64_t>(last - first + 1));
   for (size_t i = first; i <= last; ++i) {
@@ -57,7 +57,7 @@ int64_t TrainSequence::n_targets() const {
 
 // A sequence without targets would be computed in vain.
 Result<std::vector<TrainBatch>> make_batches(std::span<const TrainSequence> sequences,
-                                             const BatchLimits& limits, const Adapter* adapter) {
+                                             const BatchLimits& limits, AdapterMix adapters) {
   std::vector<TrainBatch> batches;
   for (size_t i = 0; i < sequences.size(); ++i) {
     const TrainSequence& sequence = sequences[i];
@@ -67,7 +67,7 @@ Result<std::vector<TrainBatch>> make_batches(std::span<const TrainSequence> sequ
     if (batches.empty() || batches.back().rows.n_rows() + n_rows > limits.max_rows) {
       batches.emplace_back();
     }
-    add(sequence, adapter, batches.back());
+    add(sequence, adapters, batches.back());
   }
   return batches;
 }

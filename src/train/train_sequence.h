@@ -31,10 +31,9 @@ struct BatchLimits {
   int64_t max_rows = 0;
   int64_t n_vocab = 0;
 };
-// `adapter`: which all sequences are computed with, and which must outlive the batches; null: none.
+// `adapters`: which all sequences are computed with, and which must outlive the batches.
 Result<std::vector<TrainBatch>> make_batches(std::span<const TrainSequence> sequences,
-                                             const BatchLimits& limits,
-                                             const Adapter* adapter = nullptr);
+                                             const BatchLimits& limits, AdapterMix adapters = {});
 
 // In which order n sequences are learned, again and again: a random one for each round, of the seed
 // and the round alone, so that a run can be resumed at any step.

@@ -35,6 +35,8 @@ class TrainedAdapter {
                                        const LowRankOptions& options, Parameters<T>& parameters);
 
   const Adapter& adapter() const { return *adapter_; }
+  // The adapter alone, as steps have it.
+  AdapterMix mix() const { return {share_.get(), 1}; }
   std::span<const AdaptedModule> modules() const { return modules_; }
   const LowRankOptions& options() const { return options_; }
 
@@ -44,7 +46,8 @@ class TrainedAdapter {
                                    TrainDevice<T>& device, Parameters<T>& parameters);
 
   LowRankOptions options_;
-  std::shared_ptr<Adapter> adapter_;  // steps point to it
+  std::shared_ptr<Adapter> adapter_;  // steps point to both
+  std::shared_ptr<AdapterShare> share_;
   std::vector<AdaptedModule> modules_;
 };
 

@@ -38,7 +38,7 @@ TEST(TrainedAdapter, DerivativesAreThoseOfDifferences) {
   }
   const Activations activations = *Activations::create(*model, 16, 16, 3);
   const auto ops = device->make_ops(pool);
-  const auto batches = *make_batches(kTexts, {16, model->h.n_vocab}, &adapter.adapter());
+  const auto batches = *make_batches(kTexts, {16, model->h.n_vocab}, adapter.mix());
   const auto loss = [&](bool learns) {
     if (learns) device->tape().record(0);
     const View logits = decode(*ops, *model, batches[0].rows.batch(), activations, 16)->logits;
@@ -100,13 +100,14 @@ double cpu_loss(const Model& cpu, const Adapter& adapter) {
   KvPages pages = *KvPages::create(cpu.cache_layout(), 2);
   const Activations activations = *Activations::create(cpu, 16, 16, adapter.max_rank());
   const auto ops = *cpu.device->make_ops(pool, pages, ops_limits(cpu, 16, adapter.max_rank()));
+  const AdapterShare share = {&adapter, 1};
   std::vector<float> logits;
   double sum = 0;
   for (const TrainSequence& text : kTexts) {
     const std::vector<PageId> page = {0};
     BatchBuilder batch;
     batch.begin_sequence(0, page);
-    batch.set_adapter(&adapter);
+    batch.set_adapters({&share, 1});
     const auto n = text.tokens.size() - 1;
     batch.add(std::span(text.tokens).first(n));
     batch.want_logits(static_cast<int64_t>(n));

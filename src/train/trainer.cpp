@@ -87,7 +87,7 @@ Result<double> Trainer::compute(const TrainBatch& batch, bool learns, double sca
 Result<std::vector<TrainBatch>> Trainer::batches_of(
     std::span<const TrainSequence> sequences) const {
   return make_batches(sequences, {options_.max_rows, model_->h.n_vocab},
-                      adapter_ ? &adapter_->adapter() : nullptr);
+                      adapter_ ? adapter_->mix() : AdapterMix());
 }
 
 // Gradients are the sums over all parts before any parameter changes.
