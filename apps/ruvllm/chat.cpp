@@ -7,6 +7,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "line_editor.h"
+#include "lora_flag.h"
 #include "talk.h"
 #include "terminal.h"
 
@@ -165,6 +166,7 @@ int chat_command(int argc, char** argv) {
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
+  add_lora_flag(line, call.engine.lora);
   line.text("--system,-s", call.system, "System message");
   line.flag("--plain", call.plain,
             "Show answers as they are: Markdown is not rendered and long lines are not wrapped");

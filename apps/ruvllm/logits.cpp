@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "command_line.h"
 #include "commands.h"
+#include "lora_flag.h"
 #include "open_model.h"
 #include "ruv/classify.h"
 #include "ruv/logits.h"
@@ -98,7 +99,7 @@ void print_top(const Model& model, int64_t position, std::span<const float> logi
 int logits_command(int argc, char** argv) {
   std::string model_path;
   LoadCall load;
-  std::vector<std::string> ids_texts;
+  std::vector<std::string> ids_texts, adapters;
   bool json = false, hidden = false, scores = false;
   LogitsOptions options;
   CommandLine line("logits", "Prints the logits after given token ids.");
@@ -115,6 +116,7 @@ int logits_command(int argc, char** argv) {
                "With --scores or --hidden: where the second text of a pair begins; 0: nowhere");
   line.integer("--source", options.n_source, 0, 1 << 24,
                "With a model that answers a source text: how many of the ids it has");
+  add_lora_flag(line, adapters);
   line.threads(options.n_threads);
   line.kv(options.kv_type);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
@@ -131,6 +133,9 @@ int logits_command(int argc, char** argv) {
   if (!chosen) return line.failed(chosen.error());
   const auto model = open_model(*chosen, options.n_threads, load);
   if (!model) return line.failed(model.error());
+  auto opened = open_adapters(adapters, *model, options.n_threads);
+  if (!opened) return line.failed(opened.error());
+  options.adapters = *std::move(opened);
   for (const std::vector<Token>& ids : prompts) {
     const Status status =
         scores ? print_scores(**model, ids, options)

@@ -1,6 +1,7 @@
 #include "open_engine.h"
 
 #include "engine/step_tokens.h"
+#include "lora_flag.h"
 #include "open_model.h"
 #include "terminal.h"
 
@@ -17,6 +18,7 @@ Result<std::unique_ptr<Engine>> open_engine(const CommandLine& line, const std::
   options.kv.gate_file = gate_file_of(path);
   options.max_sequences = call.max_sequences;
   options.draft_model = call.draft_model;
+  options.adapters = TRY(open_adapters(call.lora, model, call.n_threads));
   TRY(keep_on_disk(line, call.cache, options.kv));
   std::unique_ptr<Engine> engine = TRY(Engine::create(std::move(model), options));
   if (is_verbose()) {

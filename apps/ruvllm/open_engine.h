@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cache_folder.h"
 #include "command_line.h"
@@ -23,10 +24,11 @@ struct EngineCall {
   int64_t max_sequences = 1;
   CacheFolder cache = {};
   std::shared_ptr<const Model> draft_model = {};  // null: none
+  std::vector<std::string> lora = {};             // as --lora has them (lora_flag.h)
 };
 
 // `path` is where the model was loaded from: its verdict on int4 and int2 is beside it. Fails: as
-// keep_on_disk and Engine::create.
+// keep_on_disk, open_adapters and Engine::create.
 Result<std::unique_ptr<Engine>> open_engine(const CommandLine& line, const std::string& path,
                                             std::shared_ptr<const Model> model,
                                             const EngineCall& call);

@@ -9,6 +9,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "form_flags.h"
+#include "lora_flag.h"
 #include "open_engine.h"
 #include "open_model.h"
 #include "ruv/prompts.h"
@@ -218,6 +219,7 @@ int run_command(int argc, char** argv) {
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
+  add_lora_flag(line, call.engine.lora);
   line.text("--prompt,-p", call.prompt, "The prompt; - reads it from stdin");
   line.text("--system,-s", call.system, "System message put before the prompt");
   line.flag("--raw", call.raw, "Continue the prompt as it is, without the chat template");

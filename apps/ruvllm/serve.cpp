@@ -35,6 +35,7 @@ struct ServeCall {
   int64_t model_mebibytes = 0;  // 0: usual_model_bytes()
   int64_t keep_seconds = -1;    // negative: while there is room
   LoadCall load;
+  ServedAdapters adapters;
   std::string alias;
   bool lenient = false;
   bool no_key = false;
@@ -239,6 +240,10 @@ Status add_models(const CommandLine& line, const ServeCall& call, const ServedMo
   if (sources.empty()) {
     return fail(Code::not_found, "--models-dir {}: no model there can be used", call.models_dir);
   }
+  if (sources.size() > 1 && !(call.adapters.lora.empty() && call.adapters.modules.empty())) {
+    return fail(Code::invalid, "--lora and --lora-modules go with one model; {} are given",
+                sources.size());
+  }
   if (sources.size() > 1 && !call.load.draft_model.empty()) {
     return fail(Code::invalid, "--draft-model goes with one model; {} are given", sources.size());
   }
@@ -307,7 +312,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   parts.lenient = call.lenient;
   parts.has_page = !call.no_page;
   parts.notes_contents = call.log_prompts;
-  const ServedModelCall served{line, call.load, call.engine, call.sampling};
+  const ServedModelCall served{line, call.load, call.engine, call.sampling, call.adapters};
   TRY(add_models(line, call, served, parts, models));
   TRY(models.load_first([&](const OpenAiService& first) {
     print_start(call, first, models.list().size(), url_of(*server, call.server),
@@ -406,6 +411,7 @@ int serve_command(int argc, char** argv) {
   add_served_model_flags(line, call);
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
+  add_adapter_flags(line, call.adapters);
   line.sampling(call.sampling);
   line.text("--alias", call.alias,
             "Name of the first model in requests and answers; else the file's");

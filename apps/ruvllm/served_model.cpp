@@ -47,21 +47,26 @@ class EngineModel final : public LoadedModel {
     made->text_ = text_of_model(model);
     EngineOptions options = engine_for(call, *model, named.chosen.path, folder);
     options.draft_model = TRY(open_draft_model(options.n_threads, call.load));
+    made->adapters_ = TRY(open_registry(call.adapters, model, options.n_threads, options.adapters));
+    options.max_adapter_rank = kMaxServedRank;
     made->engine_ = TRY(Engine::create(model, options));
     if (names.empty()) names = model_names(named.name, named.chosen.path, made->text_->info());
     made->service_ = make_service(parts, *made->engine_, *made->text_, std::move(names));
     made->service_.max_sequences = options.max_sequences;
+    made->service_.adapters = made->adapters_.get();
+    made->service_.adapter_folder = call.adapters.folder;
     made->service_.usual = call.line.params_for(made->text_->info(), call.sampling);
     return made;
   }
 
   const OpenAiService& service() const override { return service_; }
   int64_t n_bytes() const override {
-    return text_->info().weight_bytes + engine_->kv_stats().memory_bytes;
+    return text_->info().weight_bytes + engine_->kv_stats().memory_bytes + adapters_->n_bytes();
   }
 
  private:
   std::unique_ptr<ModelText> text_;
+  std::unique_ptr<AdapterRegistry> adapters_;
   std::unique_ptr<Engine> engine_;  // ends before the text that its answers are read with
   OpenAiService service_;
 };

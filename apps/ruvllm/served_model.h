@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "command_line.h"
+#include "lora_flag.h"
 #include "net/models/model_pool.h"
 #include "open_model.h"
 #include "ruv/engine.h"
@@ -17,6 +18,7 @@ struct ServedModelCall {
   LoadCall load = {};
   EngineOptions engine = {};
   GenerateParams sampling = {};
+  ServedAdapters adapters = {};
 };
 
 // A model that was named on the command line.

@@ -59,7 +59,7 @@ class AdapterRegistry {
   // By name.
   std::vector<AdapterRecord> list() const;
   bool has(std::string_view name) const;
-  // Of the adapters in memory that the registry holds.
+  // Memory of the adapters that the registry holds.
   int64_t n_bytes() const;
 
  private:

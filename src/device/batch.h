@@ -14,7 +14,6 @@
 
 namespace ruv {
 
-
 using PageId = int32_t;
 
 // Where a row is, for positional encodings. Text counts along all three axes alike; an image's rows

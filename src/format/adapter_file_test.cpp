@@ -6,9 +6,9 @@
 
 #include <cmath>
 
+#include "base/test_safetensors.h"
 #include "format/gguf_builder.h"
 #include "format/test_folder.h"
-#include "format/test_safetensors.h"
 
 namespace ruv {
 namespace {
@@ -45,7 +45,7 @@ class PeftFolder {
   TestFolder folder_;
 };
 
-std::vector<float> row_of(const TensorInfo& tensor, int64_t row) {
+std::vector<float> row_numbers(const TensorInfo& tensor, int64_t row) {
   std::vector<float> numbers(static_cast<size_t>(tensor.shape.back()));
   tensor.decode_row(row, numbers.data());
   return numbers;
@@ -65,7 +65,7 @@ TEST(PeftAdapter, HasAModuleForEachPairOfMatrices) {
   EXPECT_EQ(file->modules[1].tensor, "model.layers.1.mlp.up_proj.weight");
   EXPECT_EQ(file->modules[0].scale, 1.5F);
   EXPECT_EQ(file->modules[0].b.shape, (std::vector<int64_t>{6, 2}));
-  EXPECT_EQ(row_of(file->modules[0].a, 1), (std::vector<float>{4, 5, 6, 7}));
+  EXPECT_EQ(row_numbers(file->modules[0].a, 1), (std::vector<float>{4, 5, 6, 7}));
 }
 
 TEST(PeftAdapter, ScalesFollowTheConfig) {
@@ -156,9 +156,9 @@ TEST(MlxAdapter, MatricesAreTransposedAndScaled) {
   EXPECT_EQ(v.tensor, module + ".weight");
   EXPECT_EQ(v.scale, 20);
   EXPECT_EQ(v.a.shape, (std::vector<int64_t>{2, 4}));
-  EXPECT_EQ(row_of(v.a, 1), (std::vector<float>{1, 3, 5, 7}));
+  EXPECT_EQ(row_numbers(v.a, 1), (std::vector<float>{1, 3, 5, 7}));
   EXPECT_EQ(v.b.shape, (std::vector<int64_t>{3, 2}));
-  EXPECT_EQ(row_of(v.b, 2), (std::vector<float>{2, 5}));
+  EXPECT_EQ(row_numbers(v.b, 2), (std::vector<float>{2, 5}));
   EXPECT_EQ(read(R"({"lora_parameters":{"rank":2,"alpha":3,"scale":20}})")->modules[0].scale, 30);
   EXPECT_FALSE(read(R"({"lora_parameters":{"rank":2}})"));
   for (const char* refused :

@@ -24,7 +24,7 @@ constexpr std::string_view kKeysWithoutEffect[] = {
     "lora_ga_config",    "megatron_core",           "peft_version",     "qalora_group_size",
     "revision",          "runtime_config",          "target_modules",   "task_type",
     "monteclora_config", "_custom_modules",         "trainable_tokens", "tokenizer_class"};
-// Of init_lora_weights: these leave the base's weights as they are.
+// Values of init_lora_weights that leave the base's weights as they are.
 constexpr std::string_view kPlainStarts[] = {"gaussian", "eva", "orthogonal"};
 
 bool is_one_of(std::span<const std::string_view> words, std::string_view word) {
@@ -74,11 +74,11 @@ bool names_module(std::string_view key, std::string_view module) {
 }
 
 // The numbers of rank_pattern or alpha_pattern, in the file's order.
-class Pattern {
+class ModulePattern {
  public:
   // Fails: unsupported (a key that is a regular expression), corrupt.
-  static Result<Pattern> read(const Members& config, std::string_view name) {
-    Pattern pattern;
+  static Result<ModulePattern> read(const Members& config, std::string_view name) {
+    ModulePattern pattern;
     const Members rows = TRY(config.object(name));
     for (const auto& [key, value] : rows.json().items()) {
       const std::string_view plain = std::string_view(key).substr(key.starts_with('^') ? 1 : 0);
@@ -106,7 +106,7 @@ struct Scaling {
   double alpha = 8;
   bool by_root = false;  // rsLoRA
   int64_t rank = 8;
-  Pattern alphas, ranks;
+  ModulePattern alphas, ranks;
 };
 
 Result<Scaling> read_scaling(const Members& config) {
@@ -114,8 +114,8 @@ Result<Scaling> read_scaling(const Members& config) {
   scaling.alpha = TRY(config.number("lora_alpha")).value_or(scaling.alpha);
   scaling.by_root = TRY(config.truth("use_rslora")).value_or(false);
   scaling.rank = TRY(config.positive_or("r", scaling.rank));
-  scaling.alphas = TRY(Pattern::read(config, "alpha_pattern"));
-  scaling.ranks = TRY(Pattern::read(config, "rank_pattern"));
+  scaling.alphas = TRY(ModulePattern::read(config, "alpha_pattern"));
+  scaling.ranks = TRY(ModulePattern::read(config, "rank_pattern"));
   return scaling;
 }
 

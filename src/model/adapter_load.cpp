@@ -10,7 +10,7 @@ namespace ruv {
 namespace {
 
 // The matrix of a layer that a tensor of a GGUF file is.
-struct Place {
+struct MatrixPlace {
   int64_t layer = 0;
   std::span<const Role> roles;
   FusedOrder order = FusedOrder::parts;
@@ -30,22 +30,22 @@ std::optional<std::pair<int64_t, std::string_view>> in_layer(std::string_view te
 
 // Some names are of one matrix in some files and of several in others, which the number of rows of
 // B tells apart.
-std::optional<Place> place_of(const Model& model, std::string_view tensor, int64_t n_rows) {
+std::optional<MatrixPlace> place_of(const Model& model, std::string_view tensor, int64_t n_rows) {
   const auto name = in_layer(tensor);
   if (!name || name->first >= model.h.n_layers) return std::nullopt;
   const auto [layer, stem] = *name;
   const LayerPlan& plan = model.plans[static_cast<size_t>(layer)];
-  std::optional<Place> place;
+  std::optional<MatrixPlace> place;
   for (const RoleRow& row : role_rows()) {
     if (row.tensor != stem || !plan.has(row.role)) continue;
-    place = Place{layer, {&row.role, 1}};
+    place = MatrixPlace{layer, {&row.role, 1}};
     if (n_rows_of(row.role, plan) == n_rows) return place;
   }
   for (const FusedRow& fused : fused_rows()) {
     if (fused.tensor != stem || !plan.has(fused.sign)) continue;
     int64_t n_all = 0;
     for (const Role part : fused.parts) n_all += n_rows_of(part, plan);
-    if (!place || n_all == n_rows) return Place{layer, fused.parts, fused.order};
+    if (!place || n_all == n_rows) return MatrixPlace{layer, fused.parts, fused.order};
   }
   return place;
 }
@@ -132,7 +132,7 @@ class AdapterBinder {
   }
 
   Status add_as(std::string_view tensor, const AdapterModule& module, const TensorInfo& b) {
-    const std::optional<Place> place = place_of(model_, tensor, b.n_rows());
+    const std::optional<MatrixPlace> place = place_of(model_, tensor, b.n_rows());
     if (!place) return unknown(module);
     const bool is_like_model = is_gguf_ == (model_.file->container() == "gguf");
     if (!is_like_model && !is_of_both_containers(*model_.family, place->roles)) {
@@ -162,7 +162,7 @@ class AdapterBinder {
   }
 
   Status unknown(const AdapterModule& module) const {
-    return fail(Code::invalid, "{}: '{}' is no matrix of the model's layers", file_.path,
+    return fail(Code::invalid, "{}: '{}' is not a matrix of the model's layers", file_.path,
                 quoted_name(module.tensor));
   }
   Status unlike(const AdapterModule& module, int64_t n_rows) const {

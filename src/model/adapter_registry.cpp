@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 
 #include "base/file.h"
+#include "base/thread.h"
 #include "model/adapter_load.h"
 
 namespace ruv {
@@ -95,8 +95,8 @@ struct AdapterRegistry::State {
 
   std::shared_ptr<const Model> model;
   AdapterRegistryOptions options;
-  std::mutex loading;  // one adapter is read at a time; taken before `mutex`
-  mutable std::mutex mutex;
+  Mutex loading;  // one adapter is read at a time; taken before `mutex`
+  mutable Mutex mutex;
   Adapters adapters;
   uint64_t n_generations = 0, n_uses = 0;
   int64_t n_bytes = 0;
@@ -113,17 +113,17 @@ AdapterRegistry::~AdapterRegistry() = default;
 Result<AdapterRecord> AdapterRegistry::load(std::string_view name, const std::string& path,
                                             const AdapterCondition& condition) {
   TRY(check_name(name));
-  const std::lock_guard loading(state_->loading);
+  const Lock loading(state_->loading);
   const AdapterFile file = TRY(open_adapter(path));
   {
-    const std::lock_guard lock(state_->mutex);
+    const Lock lock(state_->mutex);
     if (condition.generation) TRY(state_->check_generation(name, *condition.generation));
     if (const State::NamedAdapter* same = state_->find_same(name, file)) return same->record(name);
     TRY(state_->check_free(name, condition));
   }
   auto loaded = TRY(load_from(state_->model, file, state_->options.n_threads));
   State::NamedAdapter made{.info = loaded->info, .stamps = loaded->stamps};
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   TRY(state_->check_free(name, condition));  // names may have changed meanwhile
   State::NamedAdapter& place = state_->adapters[std::string(name)];
   state_->drop(place);
@@ -134,7 +134,7 @@ Result<AdapterRecord> AdapterRegistry::load(std::string_view name, const std::st
 }
 
 Status AdapterRegistry::unload(std::string_view name, const AdapterCondition& condition) {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   const auto found = state_->adapters.find(name);
   if (condition.generation) TRY(state_->check_generation(name, *condition.generation));
   if (condition.generation == 0) return {};
@@ -152,14 +152,14 @@ Result<std::shared_ptr<const LoadedAdapter>> AdapterRegistry::find(std::string_v
     return found->second.loaded;
   };
   {
-    const std::lock_guard lock(state_->mutex);
+    const Lock lock(state_->mutex);
     if (auto loaded = in_memory()) return loaded;
     if (!state_->adapters.contains(name)) return tl::unexpected(unknown(name));
   }
-  const std::lock_guard loading(state_->loading);
+  const Lock loading(state_->loading);
   State::NamedAdapter known;
   {
-    const std::lock_guard lock(state_->mutex);
+    const Lock lock(state_->mutex);
     if (auto loaded = in_memory()) return loaded;
     const auto found = state_->adapters.find(name);
     if (found == state_->adapters.end()) return tl::unexpected(unknown(name));
@@ -171,7 +171,7 @@ Result<std::shared_ptr<const LoadedAdapter>> AdapterRegistry::find(std::string_v
                 name, known.info.path);
   }
   auto loaded = TRY(load_from(state_->model, file, state_->options.n_threads));
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   const auto found = state_->adapters.find(name);
   if (found == state_->adapters.end() || found->second.generation != known.generation) {
     return tl::unexpected(unknown(name));
@@ -181,7 +181,7 @@ Result<std::shared_ptr<const LoadedAdapter>> AdapterRegistry::find(std::string_v
 }
 
 std::vector<AdapterRecord> AdapterRegistry::list() const {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   std::vector<AdapterRecord> records;
   records.reserve(state_->adapters.size());
   for (const auto& [name, adapter] : state_->adapters) {
@@ -191,12 +191,12 @@ std::vector<AdapterRecord> AdapterRegistry::list() const {
 }
 
 bool AdapterRegistry::has(std::string_view name) const {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return state_->adapters.contains(name);
 }
 
 int64_t AdapterRegistry::n_bytes() const {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return state_->n_bytes;
 }
 

@@ -4,8 +4,8 @@
 
 #include <thread>
 
+#include "base/test_safetensors.h"
 #include "format/test_folder.h"
-#include "format/test_safetensors.h"
 #include "model/adapter.h"
 
 namespace ruv {

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "base/test_safetensors.h"
 #include "format/gguf_writer.h"
 #include "format/row_order.h"
 #include "format/tensor_names.h"
 #include "format/test_folder.h"
-#include "format/test_safetensors.h"
 #include "model/file_rows.h"
 #include "model/model.h"
 #include "ruv/logits.h"
@@ -159,10 +159,10 @@ TEST(AdapterFiles, WhatTheModelLacksIsRefusedByItsName) {
     return loaded ? "" : loaded.error().message().substr(folder.path().size() + 2);
   };
   EXPECT_EQ(refusal("model.layers.0.mlp.gate_proj2"),
-            "'model.layers.0.mlp.gate_proj2.weight' is no matrix of the model's layers");
+            "'model.layers.0.mlp.gate_proj2.weight' is not a matrix of the model's layers");
   EXPECT_EQ(refusal("model.layers.99.mlp.up_proj"),
-            "'model.layers.99.mlp.up_proj.weight' is no matrix of the model's layers");
-  EXPECT_EQ(refusal("lm_head"), "'lm_head.weight' is no matrix of the model's layers");
+            "'model.layers.99.mlp.up_proj.weight' is not a matrix of the model's layers");
+  EXPECT_EQ(refusal("lm_head"), "'lm_head.weight' is not a matrix of the model's layers");
   EXPECT_EQ(refusal("model.layers.0.mlp.up_proj"),
             fmt::format("adapter: layer 0, ffn_up: A is (8, 4), expected (rank, {}) with a rank of "
                         "at least 1",

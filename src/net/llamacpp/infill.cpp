@@ -40,7 +40,7 @@ constexpr std::array kInfillFields{
     FieldRow{"return_tokens", kUnsupported, "", "[false]"},
     FieldRow{"timings_per_token", kUnsupported, "", "[false]"},
     FieldRow{"return_progress", kUnsupported, "", "[false]"},
-    FieldRow{"lora", kUnsupported, "", "[[]]"},
+    FieldRow{"lora", kHonoured, "the adapters to compute with, as in /v1/completions"},
 };
 constexpr BodyTable kInfill{"infill", kInfillFields, kMaxConversationValues, true};
 constexpr size_t kMaxMembers = 64;

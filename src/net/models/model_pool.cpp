@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "net/models/model_moves.h"
+#include "net/openai/adapter_choice.h"
 
 namespace ruv {
 namespace {
@@ -69,8 +70,13 @@ struct ModelPool::State : std::enable_shared_from_this<State> {
 // Null: there is none. Empty: the first.
 ModelPool::Entry* ModelPool::State::find(const std::string& name) {
   if (name.empty()) return &entries.front();
-  const auto found = std::ranges::find_if(
+  auto found = std::ranges::find_if(
       entries, [&](const Entry& entry) { return is_named(entry.source.names, name); });
+  if (found == entries.end()) {
+    found = std::ranges::find_if(entries, [&](const Entry& entry) {
+      return entry.phase == ModelPhase::loaded && names_adapter(entry.model->service(), name);
+    });
+  }
   return found == entries.end() ? nullptr : &*found;
 }
 

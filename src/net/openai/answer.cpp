@@ -32,6 +32,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
         make_writer_(std::move(make_writer)),
         params_(request.params),
         terms_(request.terms),
+        adapters_(request.adapters),
+        model_(shown_model(service, request.model)),
         form_(request.loaded),
         n_(request.best_of),
         n_returned_(request.n),
@@ -114,6 +116,8 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   std::unique_ptr<AnswerWriter> writer_;
   GenerateParams params_;
   ServiceTerms terms_;
+  std::optional<std::vector<AdapterUse>> adapters_;
+  std::string model_;  // as the answer names it
   std::shared_ptr<const LoadedForm> form_;
   int64_t n_;           // answers to each prompt
   int64_t n_returned_;  // the best of these
@@ -140,7 +144,7 @@ void AnswerJob::make_writer() {
   name_ = service_.unique_name();
   AnswerHead head{.name = name_,
                   .created = service_.unix_time(),
-                  .model = service_.names.front(),
+                  .model = model_,
                   .stream = stream_,
                   .include_usage = include_usage_};
   for (const ReadyPrompt& prompt : prompts_) head.n_prompt_tokens += std::ssize(prompt.ids);
@@ -152,7 +156,7 @@ void AnswerJob::make_writer() {
 void AnswerJob::start() {
   make_writer();
   make_inbox();
-  reply_->notes().model = service_.names.front();
+  reply_->notes().model = model_;
   reply_->notes().tenant = terms_.tenant;
   const Status status = submit_all();
   if (!status.ok()) {
@@ -199,6 +203,7 @@ Status AnswerJob::submit_all() {
     request.prompt = prompt.ids;
     request.params = params_;
     request.terms = terms_;
+    request.adapters = adapters_;
     request.form = form_;
     request.reasoning = prompt.reasoning;
     request.n_fixed_tokens = prompt.n_fixed;
@@ -688,7 +693,8 @@ void cut_prompt(const OpenAiService& service, const GenerateRequest& request, Re
   prompt.ids.erase(prompt.ids.begin(), prompt.ids.begin() + prompt.n_cut);
 }
 
-ApiResult<void> load_form(const OpenAiService& service, GenerateRequest& request) {
+ApiResult<void> load_named(const OpenAiService& service, GenerateRequest& request) {
+  request.adapters = TRY(find_adapters(service, request.lora, request.model));
   if (!request.form && request.params.repair) {
     return tl::unexpected(
         bad_request("repair", "'repair': the request asks for no form that could be completed"));

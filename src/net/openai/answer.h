@@ -33,8 +33,8 @@ ApiResult<void> check_prompt(const OpenAiService& service, const std::vector<Tok
                              const std::string& field);
 // Drops the beginning of a prompt that is longer than the request allows.
 void cut_prompt(const OpenAiService& service, const GenerateRequest& request, ReadyPrompt& prompt);
-// Reads the form that the request asks for. Fails: 400 naming the field.
-ApiResult<void> load_form(const OpenAiService& service, GenerateRequest& request);
+// Reads the form and the adapters that the request asks for. Fails: 400 naming the field.
+ApiResult<void> load_named(const OpenAiService& service, GenerateRequest& request);
 // Ids of logit_bias, stop_token_ids and allowed_token_ids, and min_tokens. Fails: 400, naming the
 // field.
 ApiResult<void> check_token_params(const OpenAiService& service, const GenerateParams& params);

@@ -68,7 +68,7 @@ ApiResult<void> set_reasoned_form(const OpenAiService& service, const std::strin
   if (!request.form || format.region) return {};
   auto reasoned = TRY(after_reasoning(format, prompt_tail, *request.form));
   if (!reasoned) return {};
-  TRY(load_form(service, request));
+  TRY(load_named(service, request));
   request.form->form = std::move(*reasoned);
   return {};
 }
@@ -93,7 +93,7 @@ ApiResult<void> set_call_form(const OpenAiService& service, const std::string& p
                       "\"none\"",
                       request.form->field)));
     }
-    TRY(load_form(service, request));
+    TRY(load_named(service, request));
     const std::string& schema = request.form->form.text;
     const bool is_object = schema.find('{') != std::string::npos;  // or true
     options.content_schema = is_object ? schema : fmt::format("{{\"allOf\": [{}]}}", schema);
@@ -114,7 +114,7 @@ ApiResult<void> set_answer_form(const OpenAiService& service, const std::string&
   } else {
     TRY(set_reasoned_form(service, prompt_tail, request));
   }
-  return load_form(service, request);
+  return load_named(service, request);
 }
 
 }  // namespace

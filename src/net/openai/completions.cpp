@@ -144,7 +144,7 @@ ApiResult<void> answer_prompts(const ApiCall& call, GenerateRequest request, Mak
   const OpenAiService& service = call.service;
   request.terms.tenant = TRY(tenant_of(call.http, request.terms.tenant));
   TRY(check_token_params(service, request.params));
-  TRY(load_form(service, request));
+  TRY(load_named(service, request));
   std::vector<ReadyPrompt> prompts =
       TRY(request.suffix.empty() ? plain_prompts(call, request) : gap_prompts(service, request));
   answer_request(service, std::move(make_writer), request, std::move(prompts), reply);

@@ -227,6 +227,8 @@ ApiResult<VectorRequest> read_vector_request(const ApiCall& call, const Json& bo
   request.params = TRY(read_params(body, *info));
   request.terms = TRY(read_terms(body));
   request.terms.tenant = TRY(tenant_of(call.http, request.terms.tenant));
+  const std::string named = TRY(read_model(body));
+  request.adapters = TRY(find_adapters(service, {}, named));
   std::vector<RawPrompt> inputs = TRY(read_prompts(body, "input", kMaxInputs));
   const EmbedPrompt prompt =
       TRY(read_prompt(body, *info, most_embed_tokens(service), inputs.front().is_ids));

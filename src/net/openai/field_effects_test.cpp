@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/file.h"
+#include "base/test_safetensors.h"
 #include "net/body_tables.h"
 #include "net/ollama/ollama.h"
 #include "net/openai/sessions.h"
@@ -61,6 +63,24 @@ Json other_value(const OptionRow& row) {
 
 class FieldEffects : public testing::Test {
  protected:
+  // "tuned" and "other", of a model that the scripted engine does not compute with.
+  std::unique_ptr<AdapterRegistry> make_adapters() const {
+    const auto model = *load_model(RUV_SOURCE_DIR "/tests/golden/models/llama2/model.gguf");
+    const ModelInfo info = model_info(*model);
+    auto registry = std::make_unique<AdapterRegistry>(model);
+    for (const std::string name : {"tuned", "other"}) {
+      const std::string folder = folder_ + "/" + name;
+      const std::string module = "base_model.model.model.layers.0.mlp.up_proj.lora_";
+      std::filesystem::create_directory(folder);
+      std::ofstream(folder + "/adapter_config.json") << R"({"peft_type":"LORA","r":2})";
+      std::ofstream(folder + "/adapter_model.safetensors", std::ios::binary)
+          << safetensors_of({counted(module + "A.weight", 2, info.n_embd),
+                             counted(module + "B.weight", info.n_ff, 2)});
+      EXPECT_TRUE(registry->load(name, std::filesystem::canonical(folder)));
+    }
+    return registry;
+  }
+
   using RouteName = std::pair<std::string, std::string>;  // method and path
 
   FieldEffects() {
@@ -68,7 +88,8 @@ class FieldEffects : public testing::Test {
     folder_ = ::mkdtemp(name.data());
     store_ = *SessionStore::open({.folder = folder_ + "/sessions"});
     keeper_ = std::make_unique<SessionKeeper>(*store_);
-    server_ = std::make_unique<CaseServer>(keeper_.get());
+    adapters_ = make_adapters();
+    server_ = std::make_unique<CaseServer>(keeper_.get(), adapters_.get(), folder_);
     const std::string path = RUV_SOURCE_DIR "/tests/cases/fields.json";
     values_ = *parse_json(*read_text_file(path), path);
     ask({"PUT", "/v1/sessions/kept"}, {{"messages", {{{"role", "user"}, {"content", "Before"}}}}});
@@ -165,6 +186,7 @@ class FieldEffects : public testing::Test {
 
   std::string folder_;
   std::unique_ptr<SessionStore> store_;
+  std::unique_ptr<AdapterRegistry> adapters_;
   std::unique_ptr<SessionKeeper> keeper_;
   std::unique_ptr<CaseServer> server_;
   Json values_;

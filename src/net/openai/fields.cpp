@@ -105,7 +105,9 @@ constexpr std::array kForeignFields{
     FieldRow{"id_slot", kNoEffect, "prompts find what the cache has without slots"},
     FieldRow{"timings_per_token", kUnsupported, "", "[false]"},
     FieldRow{"return_progress", kUnsupported, "", "[false]"},
-    FieldRow{"lora", kUnsupported, "", "[[]]"},
+    FieldRow{"lora", kHonoured,
+             "the adapters to compute with: a list of names, or of objects with `name` or `id` and "
+             "perhaps `scale`; empty: none"},
 };
 
 // Every field of OpenAI's API is listed, supported or not, so that clients get a precise error.
@@ -315,7 +317,23 @@ constexpr BodyTable kTokenize{"tokenize", kTokenizeFields, kMaxConversationValue
 constexpr BodyTable kDetokenize{"detokenize", kDetokenizeFields, kMaxIdValues};
 constexpr std::array kModelFields{FieldRow{"model", kHonoured, "a model's name or alias"}};
 
+constexpr std::array kUnloadAdapterFields{
+    FieldRow{"model", kHonoured, "the model that it is for; the first when absent"},
+    FieldRow{"lora_name", kHonoured, "the adapter's name in requests"},
+    FieldRow{"lora_int_id", kNoEffect, "names are enough"},
+    FieldRow{"expected_generation", kHonoured,
+             "what has the name must be of this generation; 0: nothing has it"},
+};
+constexpr std::array kLoadAdapterFields = joined_rows(
+    kUnloadAdapterFields,
+    std::array{FieldRow{"lora_path", kHonoured,
+                        "a folder of PEFT or MLX, or a GGUF file, in the folder of --lora-dir"},
+               FieldRow{"load_inplace", kHonoured, "true: what has the name may be replaced"},
+               FieldRow{"base_model_name", kNoEffect, "see model"}});
+
 constexpr BodyTable kLoadUnload{"model", kModelFields, 16};
+constexpr BodyTable kLoadAdapter{"load_adapter", kLoadAdapterFields, 16};
+constexpr BodyTable kUnloadAdapter{"unload_adapter", kUnloadAdapterFields, 16};
 constexpr BodyTable kSession{"session", kSessionFields, kMaxConversationValues};
 
 constexpr int kMaxBodyDepth = 100;
@@ -351,6 +369,8 @@ const BodyTable& tokenize_fields() { return kTokenize; }
 const BodyTable& detokenize_fields() { return kDetokenize; }
 const BodyTable& session_fields() { return kSession; }
 const BodyTable& model_fields() { return kLoadUnload; }
+const BodyTable& load_adapter_fields() { return kLoadAdapter; }
+const BodyTable& unload_adapter_fields() { return kUnloadAdapter; }
 std::span<const FieldRow> message_fields() { return kMessageFields; }
 
 // Numbers compare by value: 1 and 1.0 are one.

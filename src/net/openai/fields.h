@@ -60,6 +60,9 @@ const BodyTable& detokenize_fields();
 const BodyTable& session_fields();
 // POST /v1/models/load and /v1/models/unload.
 const BodyTable& model_fields();
+// POST /v1/load_lora_adapter and /v1/unload_lora_adapter.
+const BodyTable& load_adapter_fields();
+const BodyTable& unload_adapter_fields();
 std::span<const FieldRow> message_fields();
 
 // Whether the table has a row of this name.

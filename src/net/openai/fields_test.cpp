@@ -109,7 +109,7 @@ TEST(Fields, StopsOfARequestTakeThePlaceOfTheModels) {
     return read_chat_request(checked, usual)->params.stop;
   };
   EXPECT_EQ(stops(nullptr), usual.stop);
-  EXPECT_EQ(stops(Json::array()), usual.stop);
+  EXPECT_EQ(stops(Json::array()), std::vector<std::string>()) << "none";
   EXPECT_EQ(stops("x"), (std::vector<std::string>{"x"}));
   EXPECT_EQ(stops({"x", "y"}), (std::vector<std::string>{"x", "y"}));
 }
@@ -341,8 +341,9 @@ TEST(FieldsPage, HoldsTheMatrix) {
                                                  &ollama_old_embed_fields(), &rerank_fields(),
                                                  &score_fields()};
   const std::vector<const BodyTable*> others = {
-      &tokenize_fields(), &detokenize_fields(), &template_fields(),   &count_tokens_fields(),
-      &session_fields(),  &model_fields(),      &ollama_show_fields()};
+      &tokenize_fields(),     &detokenize_fields(),   &template_fields(),
+      &count_tokens_fields(), &session_fields(),      &model_fields(),
+      &ollama_show_fields(),  &load_adapter_fields(), &unload_adapter_fields()};
   EXPECT_EQ(answers.size() + vectors.size() + others.size(), body_tables().size());
   std::string fresh = with_section(*page, "answers", matrix_lines(answers));
   fresh = with_section(fresh, "vectors", matrix_lines(vectors));

@@ -332,6 +332,8 @@ ApiResult<GenerateRequest> read_shared(const Json& body, const GenerateParams& u
   TRY(read_stream(body, request));
   TRY(read_notes(body));
   request.terms = TRY(read_terms(body));
+  request.model = TRY(read_model(body));
+  request.lora = TRY(read_adapters(body));
   request.form = TRY(read_answer_form(body));
   request.n = TRY(read_integer(body, "n", 1, {1, kMaxChoices}));
   TRY(read_truncation(body, request));

@@ -8,6 +8,7 @@
 
 #include "net/api_error.h"
 #include "net/http/message.h"
+#include "net/openai/adapter_choice.h"
 #include "net/openai/answer_form.h"
 #include "ruv/conversation.h"
 #include "ruv/engine.h"
@@ -32,8 +33,11 @@ struct GenerateRequest {
   bool stream = false;
   bool include_usage = false;
   ServiceTerms terms;
-  std::optional<AskedForm> form;                  // of the answers
-  std::shared_ptr<const LoadedForm> loaded = {};  // the same, once it was read
+  std::string model;                                     // as the request names it
+  AdapterChoices lora;                                   // its field
+  std::optional<std::vector<AdapterUse>> adapters = {};  // the same, once they were found
+  std::optional<AskedForm> form;                         // of the answers
+  std::shared_ptr<const LoadedForm> loaded = {};         // the same, once it was read
   int32_t n_prompt_top = -1;       // alternatives in prompt_logprobs; -1: not asked for
   bool echo = false;               // completions only
   std::vector<RawPrompt> prompts;  // completions only, at least one

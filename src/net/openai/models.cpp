@@ -39,9 +39,25 @@ Json model_object(const ServedModels& models, const ModelState& state) {
   return object;
 }
 
+// An adapter, which requests may name as their model, as vLLM lists one.
+Json adapter_model(const OpenAiService& service, const AdapterRecord& record) {
+  return {{"id", record.name},
+          {"object", "model"},
+          {"created", service.created},
+          {"owned_by", "ruvllm"},
+          {"parent", service.names.front()}};
+}
+
 HttpResponse listed_models(const ServedModels& models) {
   Json data = Json::array();
-  for (const ModelState& state : models.list()) data.push_back(model_object(models, state));
+  for (const ModelState& state : models.list()) {
+    data.push_back(model_object(models, state));
+    const auto lease = models.loaded(state.names.front());
+    if (!lease || (*lease)->adapters == nullptr) continue;
+    for (const AdapterRecord& record : (*lease)->adapters->list()) {
+      data.push_back(adapter_model(**lease, record));
+    }
+  }
   return {.body = Json{{"object", "list"}, {"data", std::move(data)}}.dump()};
 }
 
@@ -49,6 +65,12 @@ HttpResponse show_model(const ServedModels& models, std::string_view name) {
   const std::vector<ModelState> states = models.list();
   for (const ModelState& state : states) {
     if (is_named(state.names, name)) return {.body = model_object(models, state).dump()};
+  }
+  const auto lease = models.loaded(std::string(name));
+  if (lease && (*lease)->adapters != nullptr) {
+    for (const AdapterRecord& record : (*lease)->adapters->list()) {
+      if (record.name == name) return {.body = adapter_model(**lease, record).dump()};
+    }
   }
   return error_response(no_such_model(name, states));
 }

@@ -87,6 +87,8 @@ ApiResult<PairsCall> read_pairs(const ApiCall& api, std::span<const TextPair> pa
   call.request.pooling = call.texts.pooling;
   call.request.terms = TRY(read_terms(body));
   call.request.terms.tenant = TRY(tenant_of(api.http, call.request.terms.tenant));
+  const std::string named = TRY(read_model(body));
+  call.request.adapters = TRY(find_adapters(api.service, {}, named));
   return call;
 }
 

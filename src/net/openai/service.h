@@ -12,6 +12,7 @@
 #include "net/http/reply.h"
 #include "net/http/workers.h"
 #include "net/model_text.h"
+#include "ruv/adapter_registry.h"
 #include "ruv/engine.h"
 
 namespace ruv {
@@ -55,6 +56,8 @@ struct OpenAiService : ServerParts {
   int64_t max_sequences = 0;  // answers that are generated at the same time
   // What requests sample with where they say nothing.
   GenerateParams usual = {};
+  AdapterRegistry* adapters = nullptr;  // null: the server keeps none
+  std::string adapter_folder = {};      // from which clients may load some; empty: none
 };
 
 // The system's clock, random names, nothing counted yet.

@@ -54,6 +54,12 @@ inline Script to_script(const Json& json) {
   return script;
 }
 
+inline Json scales_of(const std::vector<AdapterUse>& adapters) {
+  Json scales = Json::array();
+  for (const AdapterUse& use : adapters) scales.push_back(use.scale);
+  return scales;
+}
+
 // What the engine was asked, where it differs from what the API asks by default.
 inline Json asked(const Request& request) {
   std::string prompt;
@@ -61,11 +67,10 @@ inline Json asked(const Request& request) {
     prompt += id < 256 ? std::string(1, static_cast<char>(id)) : fmt::format("[{}]", id);
   }
   Json json = {{"prompt", prompt}};
-  const ServiceTerms& terms = request.terms;
   const auto note = [&](const char* name, const auto& value, const auto& ordinary) {
     if (value != ordinary) json[name] = value;
   };
-  const auto note_terms = [&] {
+  const auto note_terms = [&, &terms = request.terms] {
     note("tenant", terms.tenant, std::string());
     note("cache_salt", terms.cache_salt, std::string());
     note("priority", static_cast<int>(terms.priority), static_cast<int>(Priority::normal));
@@ -124,6 +129,7 @@ inline Json asked(const Request& request) {
   note("speculative", p.speculative, usual.speculative);
   note("repair", p.repair, usual.repair);
   note_terms();
+  if (request.adapters) json["adapters"] = scales_of(*request.adapters);
   if (p.token_healing) json["n_fixed_tokens"] = request.n_fixed_tokens;
   if (p.seed) json["seed"] = *p.seed;
   if (request.reasoning) {
@@ -216,12 +222,16 @@ inline void set_format(ByteText& text, const Json& json) {
 class CaseServer {
  public:
   // `sessions`: null: none are kept.
-  explicit CaseServer(SessionKeeper* sessions = nullptr) {
+  // `adapters`: null: there are none; clients may load others from `adapter_folder`.
+  explicit CaseServer(SessionKeeper* sessions = nullptr, AdapterRegistry* adapters = nullptr,
+                      const std::string& adapter_folder = "") {
     service_ = make_service(make_server_parts(), engine_, text_, {"scripted", "an-alias"});
     service_.created = 1'700'000'000;
     service_.unix_time = [] { return 1'700'000'001; };
     service_.unique_name = [] { return std::string("0123456789abcdefghijklmn"); };
     service_.sessions = sessions;
+    service_.adapters = adapters;
+    service_.adapter_folder = adapter_folder;
     server_ = *HttpServer::create({.port = 0}, api_routes(models_));
     thread_ = std::thread([this] { EXPECT_TRUE(server_->run()); });
   }

@@ -74,6 +74,7 @@ class VectorJob final : public std::enable_shared_from_this<VectorJob> {
     request.output = RequestOutput::hidden;
     request.pooling = request_.pooling;
     request.terms = request_.terms;
+    request.adapters = request_.adapters;
     if (!request_.second_texts.empty()) request.second_text = request_.second_texts[index];
     request.on_event = [self = shared_from_this(), index](const Event& event) {
       if (event.finish == FinishReason::none) return;

@@ -19,6 +19,7 @@ struct VectorRequest {
   Pooling pooling = Pooling::last;
   EmbedParams params;
   ServiceTerms terms;
+  std::optional<std::vector<AdapterUse>> adapters = {};
   uint64_t n_kept_bytes = 0;  // what the answer keeps besides, until it is sent
 };
 

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Adapters of a server: named in requests, loaded, replaced and unloaded while it answers.
+
+Usage: adapters_test.py --binary RUVLLM --source FOLDER [TestName]...
+"""
+import json
+import os
+import subprocess
+import tempfile
+import threading
+import unittest
+
+from peft_files import llama_shapes, write_adapter
+from server import Server, run_tests
+
+CHAT = "/v1/chat/completions"
+LOAD, UNLOAD = "/v1/load_lora_adapter", "/v1/unload_lora_adapter"
+
+
+def body(**more):
+    return {"max_tokens": 12, "temperature": 0,
+            "messages": [{"role": "user", "content": "Tell me a story."}], **more}
+
+
+class Adapters(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        command = [Server.binary, "info", "--json"] + ["--model", Server.model] * bool(Server.model)
+        info = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        cls.shapes = llama_shapes(info, range(2))
+        for seed, name in enumerate(("a", "b", "c")):
+            write_adapter(cls.path(name), cls.shapes, seed)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    def server(self, *more):
+        return Server("--packed-cache", "off", *more)
+
+    def text(self, server, **more):
+        status, answer = server.post(CHAT, body(**more))
+        self.assertEqual(status, 200, answer)
+        return answer["choices"][0]["message"]["content"]
+
+    def refused(self, server, path, request, status=400):
+        actual, answer = server.post(path, request)
+        self.assertEqual(actual, status, answer)
+        return answer["error"]["message"]
+
+    def test_requests_choose_adapters(self):
+        with self.server("--lora-modules", f"a={self.path('a')}",
+                         "--lora-modules", f"b={self.path('b')}") as server:
+            base, a, b = self.text(server), self.text(server, model="a"), self.text(server, model="b")
+            self.assertEqual(len({base, a, b}), 3)
+            self.assertEqual(self.text(server, model="nano"), base)
+            self.assertEqual(self.text(server, lora=["a"]), a)
+            self.assertEqual(self.text(server, lora=[{"id": 1, "scale": 1}]), b)
+            self.assertEqual(self.text(server, model="a", lora=[]), base)
+            self.assertEqual(self.text(server, lora=[{"name": "a", "scale": 0}]), base)
+            both = self.text(server, lora=["a", {"name": "b", "scale": 0.5}])
+            self.assertNotIn(both, (base, a, b))
+            self.assertEqual([one["name"] for one in server.get("/lora-adapters")], ["a", "b"])
+            models = server.get("/v1/models")["data"]
+            self.assertEqual([(one["id"], one.get("parent")) for one in models],
+                             [("nano", None), ("a", "nano"), ("b", "nano")])
+            self.assertEqual(server.get("/v1/models/b")["parent"], "nano")
+            self.assertEqual(server.post(CHAT, body(model="a"))[1]["model"], "a")
+            self.assertEqual(server.post(CHAT, body(lora=["a"]))[1]["model"], "nano")
+
+    def test_what_the_server_starts_with_is_the_usual(self):
+        with self.server("--lora", self.path("a"), "--lora-modules", f"b={self.path('b')}") as server:
+            usual = self.text(server)
+            self.assertEqual(self.text(server, lora=["a"]), usual)
+            self.assertNotEqual(self.text(server, lora=[]), usual)
+        for argument in ("--lora", "--lora-modules"):
+            done = subprocess.run([Server.binary, "serve", "--port", "0", argument, "nothing"],
+                                  capture_output=True, text=True, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("nothing", done.stderr)
+
+    def test_many_requests_with_different_adapters_have_their_own_answers(self):
+        with self.server(*[word for name in "abc" for word in
+                           ("--lora-modules", f"{name}={self.path(name)}")]) as server:
+            models = ["nano", "a", "b", "c"] * 3
+            alone = {model: self.text(server, model=model) for model in set(models)}
+            together = [None] * len(models)
+
+            def ask(i):
+                together[i] = self.text(server, model=models[i])
+
+            threads = [threading.Thread(target=ask, args=(i,)) for i in range(len(models))]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(together, [alone[model] for model in models])
+
+    def test_adapters_are_loaded_replaced_and_unloaded(self):
+        with self.server("--lora-dir", self.folder.name) as server:
+            base = self.text(server)
+            self.assertIn("404", str(server.post(CHAT, body(model="x"))[0]))
+            status, loaded = server.post(LOAD, {"lora_name": "x", "lora_path": "a"})
+            self.assertEqual(status, 200, loaded)
+            generation = loaded["adapter"]["generation"]
+            a = self.text(server, model="x")
+            self.assertNotEqual(a, base)
+            taken = self.refused(server, LOAD, {"lora_name": "x", "lora_path": "b"})
+            self.assertIn(f"generation {generation}", taken)
+            self.refused(server, LOAD, {"lora_name": "x", "lora_path": "b",
+                                        "expected_generation": generation + 1})
+            self.assertEqual(self.text(server, model="x"), a)
+            status, loaded = server.post(LOAD, {"lora_name": "x", "lora_path": "b",
+                                                "expected_generation": generation})
+            self.assertEqual(status, 200, loaded)
+            self.assertGreater(loaded["adapter"]["generation"], generation)
+            self.assertNotIn(self.text(server, model="x"), (a, base))
+            self.refused(server, UNLOAD, {"lora_name": "x", "expected_generation": generation})
+            self.assertEqual(server.post(UNLOAD, {"lora_name": "x"})[0], 200)
+            self.refused(server, UNLOAD, {"lora_name": "x"}, 404)
+            self.assertEqual(server.post(CHAT, body(model="x"))[0], 404)
+
+    def test_what_cannot_be_honoured_is_refused_by_name(self):
+        outside = tempfile.TemporaryDirectory()
+        self.addCleanup(outside.cleanup)
+        write_adapter(outside.name, self.shapes, 9)
+        with self.server("--lora-dir", self.folder.name) as server:
+            for path in (outside.name, "..", "a/../.."):
+                self.refused(server, LOAD, {"lora_name": "y", "lora_path": path}, 403)
+            self.refused(server, LOAD, {"lora_name": "y", "lora_path": "nothing"}, 404)
+            self.refused(server, LOAD, {"lora_name": "nano", "lora_path": "a"})
+            self.assertIn("lora_path", self.refused(server, LOAD, {"lora_name": "y"}))
+            for lora, part in ((["x"], "'x' is not loaded"), ([{"id": 7}], "id 7"), ("a", "a list"),
+                               ([{"name": "a", "weight": 1}], "lora[0].weight"),
+                               ([{"name": "a", "scale": "1"}], "lora[0].scale"),
+                               (["a"] * 17, "at most 16")):
+                self.assertIn(part, self.refused(server, CHAT, body(lora=lora)))
+        with self.server() as server:
+            self.assertIn("--lora-dir",
+                          self.refused(server, LOAD, {"lora_name": "y", "lora_path": "a"}, 403))
+
+    def test_run_computes_with_adapters(self):
+        def run(*more):
+            command = [Server.binary, "run", "--json", "--prompt", "Tell me a story.", "--max-tokens",
+                       "12", "--temperature", "0", *more]
+            command += ["--model", Server.model] * bool(Server.model)
+            return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["text"]
+
+        base, a = run(), run("--lora", self.path("a"))
+        self.assertNotEqual(base, a)
+        self.assertEqual(run("--lora", self.path("a") + "=1"), a)
+        self.assertEqual(run("--lora", self.path("a") + "=0"), base)
+
+
+if __name__ == "__main__":
+    run_tests()

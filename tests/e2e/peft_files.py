@@ -1,0 +1,36 @@
+"""Folders of PEFT with random matrices, for tests; written without PEFT."""
+import json
+import os
+import random
+import struct
+
+
+def write_adapter(folder, shapes, seed, rank=4, alpha=8, size=0.4):
+    """shapes: {module: (n_out, n_in)}. size: of the numbers; larger ones change answers more."""
+    os.makedirs(folder, exist_ok=True)
+    draw = random.Random(seed)
+    header, data = {}, b""
+    for module, (n_out, n_in) in shapes.items():
+        for half, shape in (("lora_A", (rank, n_in)), ("lora_B", (n_out, rank))):
+            numbers = [draw.uniform(-size, size) for _ in range(shape[0] * shape[1])]
+            packed = struct.pack(f"<{len(numbers)}f", *numbers)
+            header[f"base_model.model.{module}.{half}.weight"] = {
+                "dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(packed)]}
+            data += packed
+    text = json.dumps(header).encode()
+    with open(os.path.join(folder, "adapter_model.safetensors"), "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+    with open(os.path.join(folder, "adapter_config.json"), "w", encoding="utf-8") as file:
+        json.dump({"peft_type": "LORA", "r": rank, "lora_alpha": alpha}, file)
+
+
+def llama_shapes(info, layers):
+    """Some matrices of a model that `ruvllm info --json` describes."""
+    numbers = info["numbers"]
+    n_embd, n_ff = numbers["n_embd"], numbers["n_ff"]
+    shapes = {}
+    for layer in layers:
+        stem = f"model.layers.{layer}."
+        shapes[stem + "self_attn.q_proj"] = (numbers["n_heads"] * numbers["head_dim"], n_embd)
+        shapes[stem + "mlp.down_proj"] = (n_embd, n_ff)
+    return shapes
