@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/range.h"
+#include "device/adapter_runs.h"
 
 namespace ruv {
 
@@ -54,17 +54,12 @@ class LowRankSum {
 void Ops::add_low_rank(View out, View x, const Batch& batch, size_t product,
                        const LowRankScratch& scratch) {
   LowRankSum sum(*this, out, x, scratch);
-  for (auto s = batch.sequences.begin(); s != batch.sequences.end();) {
-    const AdapterMix mix = s->adapters;
-    Range rows{s->row_begin, s->row_begin};
-    for (; s != batch.sequences.end() && std::ranges::equal(s->adapters, mix); ++s) {
-      rows.end += s->n_rows;
-    }
+  for_adapter_runs(batch, [&](Range rows, AdapterMix mix) {
     for (const AdapterShare& share : mix) {
       const LowRank& added = share.adapter->products[product];
       if (!added.empty()) sum.add(added, share.scale, rows);
     }
-  }
+  });
 }
 
 void Ops::add_norm(View x, View y, View out, const Vector& weight, const Vector& bias,

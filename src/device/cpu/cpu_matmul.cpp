@@ -161,11 +161,22 @@ void CpuOps::multiply_each(std::span<const Product> products, View x, ActFormats
   }
 }
 
+Range CpuOps::groups_of(const Weight& weight, Piece piece) const {
+  const int64_t mr = (weight.is_packed() ? kernel_of(weight) : f32_gemm_)->mr;
+  return part_of((weight.n_out + mr - 1) / mr, piece.index, piece.n, kGroupsOfPiece);
+}
+
+Range CpuOps::columns_of(const Weight& weight, Piece piece) const {
+  const int64_t mr = (weight.is_packed() ? kernel_of(weight) : f32_gemm_)->mr;
+  const Range groups = groups_of(weight, piece);
+  return {std::min(weight.n_out, groups.begin * mr), std::min(weight.n_out, groups.end * mr)};
+}
+
 void CpuOps::multiply(const Product& product, View x, const Buffer& act, Piece piece) const {
   const Weight& weight = *product.weight;
   const GemmKernel* const kernel = weight.is_packed() ? kernel_of(weight) : f32_gemm_;
   const int64_t mr = kernel->mr;
-  const Range groups = part_of((weight.n_out + mr - 1) / mr, piece.index, piece.n, kGroupsOfPiece);
+  const Range groups = groups_of(weight, piece);
   if (groups.begin >= groups.end) return;
   if (!weight.is_packed()) {
     multiply_plain(product, x, groups, piece.thread);

@@ -37,6 +37,8 @@ class CpuOps final : public Ops {
   void norm(View out, View x, const Vector& weight, const Vector& bias, NormParams params) override;
   void matmul(View out, View x, const Weight& weight, const Vector& bias) override;
   void matmul_each(std::span<const Product> products, View x) override;
+  void add_low_rank(View out, View x, const Batch& batch, size_t product,
+                    const LowRankScratch& scratch) override;
   void rope(View x, int64_t head_dim, const RopePlan& plan) override;
   void scale_by_position(View x, const PositionScale& scale) override;
   void matmul_heads(View out, View x, std::span<const Weight> heads) override;
@@ -102,6 +104,9 @@ class CpuOps final : public Ops {
     int index;
     int n;
   };
+  // Which groups of a product's matrix the piece has, and which of its columns those are.
+  Range groups_of(const Weight& weight, Piece piece) const;
+  Range columns_of(const Weight& weight, Piece piece) const;
   // Memory for n_rows rows of k activations in every converted format, and where one begins.
   static int64_t act_bytes(int64_t n_rows, int64_t k);
   std::byte* act_rows(const Buffer& converted, ActFormat format, View x) const;
@@ -130,6 +135,22 @@ class CpuOps final : public Ops {
   void add_bias(View out, const Vector& bias, int64_t first, int64_t last) const;
   void multiply(const Product& product, View x, const Buffer& act, Piece piece) const;
   void multiply_plain(const Product& product, View x, Range groups, int thread) const;
+  // What one adapter adds to neighbours; its inner rows are those of the scratch from first_row on.
+  struct LowRankItem {
+    const LowRank* added;
+    float scale;
+    Range rows;
+    int64_t first_row;
+  };
+  // Piece `index` of n of the columns of some items, which are of the same rows.
+  struct LowRankPiece {
+    size_t first_item, end_item;
+    int index, n;
+  };
+  // Lists what a small step's adapters add to a product.
+  bool list_low_rank(View out, View x, const Batch& batch, size_t product,
+                     const LowRankScratch& scratch);
+  void multiply_here(View out, View x, const Weight& weight, Piece piece);
   // The products of one head, in memory of a thread.
   void multiply_head(View out, View x, const Weight& weight, int64_t head, int thread) const;
   // Writes key and value of row i of a sequence to its page.
@@ -229,6 +250,8 @@ class CpuOps final : public Ops {
   std::vector<Buffer> state_scratch_;  // per thread: a head's matrix and vectors of one row
   RowsOfExperts routed_;
   std::vector<Product> expert_products_;
+  std::vector<LowRankItem> low_rank_items_;
+  std::vector<LowRankPiece> low_rank_pieces_;
   std::vector<WeightPager::Use> uses_;
   std::unique_ptr<CpuAttend> attend_;
   std::unique_ptr<CpuChoose> choose_;
