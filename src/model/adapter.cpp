@@ -89,6 +89,26 @@ uint64_t hash_of(uint64_t before, const AdapterMatrices& m) {
   return key.hash(1);
 }
 
+// The rows of B in the order of the decoder's matrix. That is halves where heads rotate; a layer
+// without positions keeps the order of its file, in which all layers are alike.
+void put_in_order(std::vector<const std::byte*>& rows, Role role, const LayerPlan& plan,
+                  RopeOrder order, const Model& model) {
+  if (!is_rotated(role, plan)) return;
+  if (plan.rope >= 0) {
+    if (order == RopeOrder::neighbours) rotate_as_halves(rows, role, plan, model.rope);
+    return;
+  }
+  if (order == model.file->rope_order() || model.rope.plans.empty()) return;
+  const auto n_dims = static_cast<int64_t>(2 * model.rope.plans[0].inv_freq.size());
+  const std::vector<const std::byte*> given = rows;
+  for (int64_t i = 0; i < std::ssize(rows); ++i) {
+    const int64_t in_head = i % plan.head_dim;
+    const int64_t from = order == RopeOrder::halves ? neighbours_from_halves(in_head, n_dims)
+                                                    : halves_from_neighbours(in_head, n_dims);
+    rows[static_cast<size_t>(i)] = given[static_cast<size_t>(i - in_head + from)];
+  }
+}
+
 }  // namespace
 
 Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices> matrices,
@@ -116,9 +136,7 @@ Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices
       const FusedRow fused{
           .tensor = {}, .parts = m.roles, .sign = m.roles.front(), .order = m.order};
       MatrixRows b = m.b.pick(rows_in_fused(fused, role, plan));
-      if (is_rotated(role, plan) && order == RopeOrder::neighbours) {
-        rotate_as_halves(b.rows, role, plan, model.rope);
-      }
+      put_in_order(b.rows, role, plan, order, model);
       added = {a, TRY(pack(b)), m.scale};
     }
   }

@@ -41,6 +41,7 @@ def draw_config(model, draw):
     # PEFT puts adapters on all experts where it meets these.
     has_experts = any(".experts." in name for name, _ in model.named_parameters())
     ends = ("gate_proj", "up_proj", "down_proj") if has_experts else ()
+    ends += ("dt_proj",)  # transformers multiplies by its weight, past what PEFT adds
     kinds = sorted({name.rsplit(".", 1)[1] for name in names} - set(ends))
     if not kinds:
         raise reference.Refused("no projections")
