@@ -485,6 +485,34 @@ def schema_seeds():
             document, separators=(",", ":")).encode()
 
 
+def adapter_seeds():
+    def tensors(*names):
+        header, data = {}, b""
+        for name, shape in names:
+            n = 4 * shape[0] * shape[1]
+            header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + n]}
+            data += bytes(n)
+        raw = json.dumps(header).encode()
+        return struct.pack("<Q", len(raw)) + raw + data
+
+    def folder(kind, config, *names):
+        raw = json.dumps(config).encode()
+        return bytes([kind]) + struct.pack("<H", len(raw)) + raw + tensors(*names)
+
+    q = "model.layers.0.self_attn.q_proj"
+    peft = [(f"base_model.model.{q}.lora_A.weight", [2, 4]),
+            (f"base_model.model.{q}.lora_B.default.weight", [6, 2])]
+    yield "peft", folder(2, {"peft_type": "LORA", "r": 2, "lora_alpha": 3, "use_rslora": True,
+                             "alpha_pattern": {"q_proj": 5}, "rank_pattern": {f"^{q}": 2}}, *peft)
+    yield "peft_dora", folder(2, {"peft_type": "LORA", "r": 2, "use_dora": True}, *peft)
+    yield "mlx", folder(1, {"lora_parameters": {"rank": 2, "alpha": 4, "scale": 10.0}},
+                        (f"{q}.lora_a", [4, 2]), (f"{q}.lora_b", [2, 6]))
+    yield "gguf", b"\0" + gguf([("general.type", STRING, "adapter"), ("adapter.type", STRING, "lora"),
+                                ("adapter.lora.alpha", F32, 3.0)],
+                               [("blk.0.attn_q.weight.lora_a", [4, 2], 0, bytes(32)),
+                                ("blk.0.attn_q.weight.lora_b", [2, 6], 0, bytes(48))])
+
+
 def main():
     for reader, seeds in (("gguf", gguf_seeds), ("ggmf", ggmf_seeds), ("safetensors", safetensors_seeds),
                           ("tokenizer_json", tokenizer_json_seeds), ("tokenizer", tokenizer_seeds),
@@ -498,7 +526,7 @@ def main():
                           ("upload_answers", upload_answers_seeds),
                           ("route_body", route_body_seeds), ("http", http_seeds),
                           ("http2", http2_seeds),
-                          ("schema", schema_seeds)):
+                          ("adapter", adapter_seeds), ("schema", schema_seeds)):
         folder = CORPUS / reader
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in seeds():
