@@ -17,6 +17,11 @@ CHAT = "/v1/chat/completions"
 LOAD, UNLOAD = "/v1/load_lora_adapter", "/v1/unload_lora_adapter"
 
 
+def resident_mebibytes(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+
+
 def body(**more):
     return {"max_tokens": 12, "temperature": 0,
             "messages": [{"role": "user", "content": "Tell me a story."}], **more}
@@ -124,6 +129,39 @@ class Adapters(unittest.TestCase):
             self.assertEqual(server.post(UNLOAD, {"lora_name": "x"})[0], 200)
             self.refused(server, UNLOAD, {"lora_name": "x"}, 404)
             self.assertEqual(server.post(CHAT, body(model="x"))[0], 404)
+
+    def test_swaps_under_load_mix_no_answers(self):
+        """RUV_SWAPS: how many; 10,000 take minutes."""
+        n_swaps = int(os.environ.get("RUV_SWAPS", "100"))
+        with self.server("--lora-dir", self.folder.name) as server:
+            def load(name):
+                return server.post(LOAD, {"lora_name": "x", "lora_path": name, "load_inplace": True})
+
+            right = set()
+            for name in "ab":
+                self.assertEqual(load(name)[0], 200)
+                right.add(self.text(server, model="x"))
+            answers, done = [], threading.Event()
+
+            def ask():
+                while not done.is_set():
+                    answers.append(self.text(server, model="x"))
+
+            threads = [threading.Thread(target=ask) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            memory = []
+            for i in range(n_swaps):
+                status, answer = load("ab"[i % 2])
+                self.assertEqual(status, 200, answer)
+                if i % max(n_swaps // 10, 1) == 0:
+                    memory.append(resident_mebibytes(server.process.pid))
+            done.set()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(set(answers) - right, set())
+            self.assertGreater(len(answers), 0)
+            print(f"{n_swaps} swaps, {len(answers)} answers, MiB: {memory}")
 
     def test_what_cannot_be_honoured_is_refused_by_name(self):
         outside = tempfile.TemporaryDirectory()
