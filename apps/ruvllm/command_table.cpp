@@ -37,6 +37,7 @@ constexpr Subcommand kSubcommands[] = {
     {"cache", cache_command, "What is kept on disk, and removing what can be made again", kModels},
     {"tokenize", tokenize_command, "Text to token ids and back", kInside},
     {"template", template_command, "Render conversations with a chat template", kInside},
+    {"eval", eval_command, "Score a model on a task", kInside},
     {"perplexity", perplexity_command, "How well a model predicts a text", kInside},
     {"logits", logits_command, "Raw logits after given ids, to compare engines", kInside},
     {"kv-gate", kv_gate_command, "Whether a model tolerates keys and values in 4 or 2 bits",

@@ -23,6 +23,7 @@ int cache_command(int argc, char** argv);
 int info_command(int argc, char** argv);
 int tokenize_command(int argc, char** argv);
 int template_command(int argc, char** argv);
+int eval_command(int argc, char** argv);
 int perplexity_command(int argc, char** argv);
 int logits_command(int argc, char** argv);
 int quantize_command(int argc, char** argv);

@@ -1,0 +1,197 @@
+// ruvllm eval: scores a model on the samples of a task, by the rules of lm-evaluation-harness.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "command_line.h"
+#include "commands.h"
+#include "eval/sample.h"
+#include "model/model.h"
+#include "open_engine.h"
+#include "open_model.h"
+#include "output_file.h"
+#include "terminal.h"
+
+namespace ruv {
+namespace {
+
+struct EvalCall {
+  std::string model;
+  LoadCall load;
+  EngineCall engine;
+  std::string task;
+  std::string out;
+  bool force = false;
+  bool json = false;
+  bool markdown = false;
+  int64_t limit = 0;
+};
+
+struct Evaluated {
+  EvalTask task;
+  std::vector<SampleScore> scores;
+  std::vector<EvalMetric> metrics;
+  std::string model_name;
+};
+
+Json likelihood_json(const Likelihood& one) {
+  return {{"log_likelihood", one.log_likelihood},
+          {"is_greedy", one.is_greedy},
+          {"token_logprobs", Json(one.token_logprobs)}};
+}
+
+Json sample_json(SampleKind kind, const SampleScore& score) {
+  Json sample = Json::object();
+  if (kind != SampleKind::answer) {
+    Json parts = Json::array();
+    for (const Likelihood& one : score.likelihoods) parts.push_back(likelihood_json(one));
+    const bool is_text = kind == SampleKind::text;
+    sample[is_text ? "windows" : "likelihoods"] = std::move(parts);
+  }
+  switch (kind) {
+    case SampleKind::choices:
+      sample["chosen"] = score.chosen;
+      sample["chosen_by_length"] = score.chosen_by_length;
+      sample["acc"] = score.is_right;
+      sample["acc_norm"] = score.is_right_by_length;
+      break;
+    case SampleKind::continuation:
+      sample["acc"] = score.is_right;
+      break;
+    case SampleKind::text:
+      sample["log_likelihood"] = score.log_likelihood;
+      break;
+    case SampleKind::answer:
+      sample["answer"] = score.answer;
+      sample["exact_match"] = score.is_right;
+      break;
+  }
+  return sample;
+}
+
+Json report_json(const EvalCall& call, const Evaluated& done, bool with_samples) {
+  Json metrics = Json::object();
+  for (const EvalMetric& metric : done.metrics) {
+    Json one = Json::object();
+    one["value"] = metric.value;
+    if (metric.error >= 0) one["stderr"] = metric.error;
+    metrics[metric.name] = std::move(one);
+  }
+  Json report = Json::object();
+  report["task"] = call.task;
+  report["model"] = done.model_name;
+  report["n_samples"] = done.scores.size();
+  report["metrics"] = std::move(metrics);
+  if (!with_samples) return report;
+  Json samples = Json::array();
+  for (const SampleScore& score : done.scores) {
+    samples.push_back(sample_json(done.task.kind, score));
+  }
+  report["samples"] = std::move(samples);
+  return report;
+}
+
+void print_table(const Evaluated& done, bool markdown) {
+  const char* const row = markdown ? "| {} | {} | {} | {} |\n" : "{:<18} {:>12} {:>12} {:>8}\n";
+  fmt::print(fmt::runtime(row), "metric", "value", "± stderr", "samples");
+  if (markdown) fmt::print("|---|---|---|---|\n");
+  for (const EvalMetric& metric : done.metrics) {
+    const std::string error = metric.error >= 0 ? fmt::format("{:.4f}", metric.error) : "-";
+    fmt::print(fmt::runtime(row), metric.name, fmt::format("{:.4f}", metric.value), error,
+               done.scores.size());
+  }
+}
+
+// A text file is one text; other files hold a sample in each line.
+Result<EvalTask> read_task(const EvalCall& call) {
+  std::string content = TRY(read_text_file(call.task));
+  if (!call.task.ends_with(".txt")) return read_task_lines(content, call.task, call.limit);
+  EvalTask task;
+  task.samples.emplace_back().text = std::move(content);
+  if (task.samples.front().text.empty()) return fail(Code::invalid, "{}: no text", call.task);
+  return task;
+}
+
+Result<int64_t> context_of(const Model& model, int64_t n_ctx) {
+  const int64_t n_trained = model_info(model).n_ctx_train;
+  if (n_ctx > n_trained) {
+    return fail(Code::invalid, "--ctx {} is more than the {} tokens the model was trained for",
+                n_ctx, n_trained);
+  }
+  return n_ctx > 0 ? n_ctx : n_trained;
+}
+
+Result<Evaluated> evaluate(const CommandLine& line, const EvalCall& call) {
+  Evaluated done;
+  done.task = TRY(read_task(call));
+  const ChosenModel chosen = TRY(chosen_model(call.model));
+  const auto model = TRY(open_model(chosen, call.engine.n_threads, call.load));
+  done.model_name = model_info(*model).name;
+  std::optional<FileWriter> file;
+  if (!call.out.empty()) file.emplace(TRY(create_output(call.out, call.force, *model, call.task)));
+  EvalLimits limits;
+  limits.max_tokens = TRY(context_of(*model, call.engine.n_ctx));
+  limits.n_threads = call.engine.n_threads;
+  limits.kv_type = *call.engine.kv_type;
+  const std::unique_ptr<Engine> engine = TRY(open_engine(line, chosen.path, model, call.engine));
+  const InterruptScope interrupt;
+  ProgressBar bar("eval");
+  limits.go_on = [&](double share) {
+    bar.update(share);
+    return !interrupt.interrupted();
+  };
+  done.scores = TRY(run_task(*engine, done.task, limits));
+  done.metrics = metrics_of(done.task, done.scores);
+  if (file) {
+    const std::string text = report_json(call, done, true).dump(1) + "\n";
+    TRY(file->write(std::as_bytes(std::span(text))));
+    TRY(file->commit());
+  }
+  return done;
+}
+
+void declare_eval(CommandLine& line, EvalCall& call) {
+  line.example("ruvllm eval -m qwen.gguf --task samples.jsonl --limit 100",
+               "Accuracy on questions with choices, one in each line");
+  line.example("ruvllm eval --task wiki.txt --markdown", "Perplexity by word, byte and token");
+  line.text("--task", call.task,
+            "A .txt file, or lines of JSON, all of one kind: {\"context\", \"choices\": […], "
+            "\"answer\": index}, {\"context\", \"continuation\"}, {\"text\"} or {\"context\", "
+            "\"answer\": text, \"until\": […]}");
+  line.text("--model,-m", call.model, kModelHelp);
+  add_load_flags(line, call.load);
+  line.integer("--limit", call.limit, 0, int64_t{1} << 40, "Only the first samples; 0: all");
+  line.text("--out,-o", call.out, "A file to write: JSON with the scores of every sample");
+  line.flag("--force", call.force, kForceHelp);
+  line.flag("--json", call.json, "Print one JSON object in place of the table");
+  line.flag("--markdown", call.markdown, "Print the table in Markdown");
+  line.integer("--ctx,-c", call.engine.n_ctx, 4, int64_t{1} << 24,
+               "Tokens that the model sees at once; what it was trained for when absent");
+  line.threads(call.engine.n_threads);
+  line.kv(call.engine.kv_type);
+}
+
+}  // namespace
+
+int eval_command(int argc, char** argv) {
+  EvalCall call;
+  call.engine.max_sequences = 8;
+  CommandLine line("eval", "Scores a model on a task, as lm-evaluation-harness does.");
+  declare_eval(line, call);
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (call.task.empty()) return line.wrong_call("--task is missing: a file with samples");
+  if (call.json && call.markdown) return line.wrong_call("give --json or --markdown, not both");
+  if (!call.engine.kv_type) call.engine.kv_type = KvType::f16;  // as exact as possible
+  const Result<Evaluated> done = evaluate(line, call);
+  if (!done) return line.failed(done.error());
+  if (call.json) {
+    print_json_line(report_json(call, *done, false));
+  } else {
+    print_table(*done, call.markdown);
+  }
+  return kDone;
+}
+
+}  // namespace ruv

@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "eval/sample.h"
+
+namespace ruv {
+namespace {
+
+// The tokens to score of a sample; none for an answer.
+Status add_pairs(const PairEncoder& encoder, const EvalSample& sample, SampleKind kind,
+                 int64_t max_tokens, std::vector<TokenPair>& pairs) {
+  switch (kind) {
+    case SampleKind::choices:
+      for (const std::string& choice : sample.choices) {
+        pairs.push_back(TRY(encoder.encode_pair(sample.context, sample.delimiter + choice)));
+      }
+      break;
+    case SampleKind::continuation:
+      pairs.push_back(TRY(encoder.encode_pair(sample.context, sample.continuation)));
+      break;
+    case SampleKind::text:
+      for (TokenPair& window : encoder.windows(sample.text, max_tokens)) {
+        pairs.push_back(std::move(window));
+      }
+      break;
+    case SampleKind::answer:
+      break;
+  }
+  return {};
+}
+
+// Finds which choice wins, and whether the sample counts as right. Ties go to the first choice.
+void judge(const EvalSample& sample, SampleKind kind, SampleScore& score) {
+  const auto by_length = [&](size_t i) {
+    return score.likelihoods[i].log_likelihood /
+           static_cast<double>(count_characters(sample.choices[i]));
+  };
+  for (const Likelihood& one : score.likelihoods) score.log_likelihood += one.log_likelihood;
+  if (kind == SampleKind::continuation) score.is_right = score.likelihoods.front().is_greedy;
+  if (kind != SampleKind::choices) return;
+  for (size_t i = 1; i < sample.choices.size(); ++i) {
+    const double best = score.likelihoods[score.chosen].log_likelihood;
+    if (score.likelihoods[i].log_likelihood > best) score.chosen = i;
+    if (by_length(i) > by_length(score.chosen_by_length)) score.chosen_by_length = i;
+  }
+  score.is_right = score.chosen == sample.gold;
+  score.is_right_by_length = score.chosen_by_length == sample.gold;
+}
+
+// White space around an answer does not count.
+std::string_view trimmed(std::string_view text) {
+  text = text.substr(0, size_without_end_space(text));
+  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+}
+
+// Answers are generated greedily and compared with what is expected.
+Result<std::vector<SampleScore>> run_answers(Engine& engine, const PairEncoder& encoder,
+                                             const EvalTask& task, const EvalLimits& limits) {
+  std::vector<GenerateTask> asked;
+  for (const EvalSample& sample : task.samples) {
+    asked.push_back({sample.context, sample.until, sample.max_new_tokens});
+  }
+  std::vector<std::string> answers = TRY(generate_all(engine, encoder, asked, limits));
+  std::vector<SampleScore> scores(answers.size());
+  for (size_t i = 0; i < scores.size(); ++i) {
+    scores[i].answer = std::move(answers[i]);
+    scores[i].is_right = trimmed(scores[i].answer) == trimmed(task.samples[i].expected);
+  }
+  return scores;
+}
+
+// The error is the deviation of a sample over the root of its size; one value has none.
+EvalMetric mean_of(std::string_view name, const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  if (values.size() < 2) return {name, mean};
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {name, mean, std::sqrt(squares / (n - 1)) / std::sqrt(n)};
+}
+
+// The sums over all texts are divided, not the perplexities of single texts averaged.
+std::vector<EvalMetric> text_metrics(const EvalTask& task, const std::vector<SampleScore>& scores) {
+  double sum = 0, n_words = 0, n_bytes = 0, n_tokens = 0;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    sum += scores[i].log_likelihood;
+    n_words += static_cast<double>(count_words(task.samples[i].text));
+    n_bytes += static_cast<double>(task.samples[i].text.size());
+    for (const Likelihood& window : scores[i].likelihoods) {
+      n_tokens += static_cast<double>(window.token_logprobs.size());
+    }
+  }
+  return {{"word_perplexity", std::exp(-sum / n_words)},
+          {"byte_perplexity", std::exp(-sum / n_bytes)},
+          {"bits_per_byte", -sum / n_bytes / std::numbers::ln2},
+          {"token_perplexity", std::exp(-sum / n_tokens)}};
+}
+
+}  // namespace
+
+Result<std::vector<SampleScore>> run_task(Engine& engine, const EvalTask& task,
+                                          const EvalLimits& limits) {
+  const PairEncoder encoder = TRY(PairEncoder::create(engine.model()));
+  if (task.kind == SampleKind::answer) return run_answers(engine, encoder, task, limits);
+  std::vector<TokenPair> pairs;
+  // Where the pairs of each sample end.
+  std::vector<size_t> ends;
+  for (const EvalSample& sample : task.samples) {
+    const Status added = add_pairs(encoder, sample, task.kind, limits.max_tokens, pairs);
+    if (!added.ok()) {
+      return failure(with_context(fmt::format("sample {}", ends.size() + 1), added));
+    }
+    ends.push_back(pairs.size());
+  }
+  std::vector<Likelihood> all = TRY(log_likelihoods(engine, pairs, limits));
+  std::vector<SampleScore> scores(task.samples.size());
+  size_t at = 0;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    for (; at < ends[i]; ++at) scores[i].likelihoods.push_back(std::move(all[at]));
+    judge(task.samples[i], task.kind, scores[i]);
+  }
+  return scores;
+}
+
+std::vector<EvalMetric> metrics_of(const EvalTask& task, const std::vector<SampleScore>& scores) {
+  if (task.kind == SampleKind::text) return text_metrics(task, scores);
+  std::vector<double> right, right_by_length, sums;
+  for (const SampleScore& score : scores) {
+    right.push_back(score.is_right ? 1 : 0);
+    right_by_length.push_back(score.is_right_by_length ? 1 : 0);
+    sums.push_back(score.log_likelihood);
+  }
+  if (task.kind == SampleKind::answer) return {mean_of("exact_match", right)};
+  if (task.kind == SampleKind::choices) {
+    return {mean_of("acc", right), mean_of("acc_norm", right_by_length)};
+  }
+  EvalMetric perplexity = mean_of("perplexity", sums);
+  perplexity.value = std::exp(-perplexity.value);
+  if (perplexity.error >= 0) perplexity.error *= perplexity.value;
+  return {perplexity, mean_of("acc", right)};
+}
+
+}  // namespace ruv
