@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_safetensors.h"
 #include "format/test_folder.h"
-#include "format/test_safetensors.h"
 
 namespace ruv {
 namespace {
