@@ -33,6 +33,7 @@ constexpr Subcommand kSubcommands[] = {
     {"rm", rm_command, "Remove pulled models, and names", kModels},
     {"info", info_command, "What a model file holds, what it needs, whether it can run", kModels},
     {"quantize", quantize_command, "Write a model file in a smaller format", kModels},
+    {"train", train_command, "Train a model or an adapter on texts or answers", kModels},
     {"sessions", sessions_command, "List, show and delete kept conversations", kModels},
     {"cache", cache_command, "What is kept on disk, and removing what can be made again", kModels},
     {"tokenize", tokenize_command, "Text to token ids and back", kInside},

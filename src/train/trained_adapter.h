@@ -51,6 +51,8 @@ class TrainedAdapter {
   std::vector<AdaptedModule> modules_;
 };
 
+// Whether write_peft_adapter can write it, which is asked before it is trained. Fails: unsupported.
+Status check_peft_adapter(const Model& model, const TrainedAdapter<float>& adapter);
 // Writes adapter_config.json and adapter_model.safetensors, as PEFT has them, to a folder that is
 // there, in the place of such files. Fails: unsupported (a module whose file has it in one matrix
 // with others, or without a name in checkpoints), and as FileWriter.

@@ -114,6 +114,11 @@ Status write_tensors(const std::string& path, std::span<const AdapterTensor> ten
 
 }  // namespace
 
+Status check_peft_adapter(const Model& model, const TrainedAdapter<float>& adapter) {
+  for (const AdaptedModule& module : adapter.modules()) TRY(module_of(model, module.tensor));
+  return {};
+}
+
 Status write_peft_adapter(const Model& model, const TrainedAdapter<float>& adapter,
                           const Parameters<float>& parameters, const std::string& folder) {
   std::set<std::string> targets;

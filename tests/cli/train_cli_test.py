@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Tests of `ruvllm train` through the real binary: a tiny model for runs of many steps, the built-in
+one for texts and conversations.
+
+Usage: train_cli_test.py --binary RUVLLM --source FOLDER [TestName]...
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from program import Program, TIMEOUT_S, call, call_json, environment
+
+
+def contents(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class TrainTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.tiny = os.path.join(Program.source, "tests", "golden", "models", "llama2",
+                                 "model.gguf")
+        lines = [{"ids": [(7 * i + 3 * k) % 72 for k in range(12)],
+                  "score": [0] * 4 + [1] * 8} for i in range(10)]
+        self.ids = self.lines("ids.jsonl", lines)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def lines(self, name, lines):
+        """A file of these lines, texts as they are."""
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            for line in lines:
+                file.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
+        return self.path(name)
+
+    def arguments(self, *more):
+        """A call that trains the tiny model, where `more` does not say otherwise."""
+        usual = {"--model": self.tiny, "--jsonl": self.ids, "--ctx": 16, "--sequences": 2,
+                 "--rate": "1e-2", "--threads": 1}
+        given = [x for name in usual if name not in more for x in (name, usual[name])]
+        return ["train", *given, "--quiet", *more]
+
+    def refused(self, code, *arguments):
+        """What a call that is refused says."""
+        done = call(*arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+
+class Runs(TrainTest):
+    def test_a_run_that_is_resumed_gives_the_bytes_of_one_that_is_not(self):
+        for kind in ([], ["--rank", 2]):
+            for name in ("whole", "parts"):
+                if kind:
+                    os.mkdir(self.path(name))
+            run = [*kind, "--schedule", "constant", "--seed", 5]
+            whole = call_json(*self.arguments(*run, "--steps", 5, "--out", self.path("whole"),
+                                              "--state", self.path("whole.state"), "--json"))
+            self.assertEqual((whole["steps"], whole["complete"]), (5, True))
+            state = ["--state", self.path("parts.state")]
+            call_json(*self.arguments(*run, "--steps", 2, *state, "--json"))
+            parts = call_json(*self.arguments(*run, "--steps", 5, *state, "--resume", "--out",
+                                              self.path("parts"), "--threads", 2, "--json"))
+            self.assertEqual(parts, whole)
+            self.assertEqual(contents(self.path("parts.state")),
+                             contents(self.path("whole.state")))
+            file = "adapter_model.safetensors" if kind else ""
+            self.assertEqual(contents(os.path.join(self.path("parts"), file).rstrip("/")),
+                             contents(os.path.join(self.path("whole"), file).rstrip("/")))
+            if not kind:
+                for name in ("whole", "parts", "whole.state", "parts.state"):
+                    os.remove(self.path(name))
+
+    def test_a_run_that_ctrl_c_ended_continues_from_its_state(self):
+        run = ["--schedule", "constant", "--json"]
+        state = ["--state", self.path("state")]
+        arguments = [str(x) for x in self.arguments(*run, *state, "--steps", 100000)
+                     if x != "--quiet"]
+        with subprocess.Popen([Program.binary, *arguments], env=environment(), encoding="utf-8",
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            said = process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            result, more = process.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(process.returncode, 130, said + more)
+        self.assertFalse(json.loads(result)["complete"])
+        n_steps = json.loads(result)["steps"]
+        self.assertIn(f"stopped after step {n_steps} of 100000, which {state[1]} holds", more)
+        run += ["--steps", n_steps + 2]
+        resumed = call_json(*self.arguments(*run, *state, "--resume"))
+        whole = call_json(*self.arguments(*run, "--state", self.path("whole")))
+        self.assertEqual(resumed, whole)
+        self.assertEqual(contents(self.path("state")), contents(self.path("whole")))
+
+    def test_the_loss_falls_and_is_logged(self):
+        done = call_json(*self.arguments("--steps", 30, "--held-out", 20, "--out",
+                                         self.path("model.gguf"), "--log", self.path("log.csv"),
+                                         "--json"))
+        with open(self.path("log.csv"), encoding="utf-8") as file:
+            rows = [line.split(",") for line in file.read().splitlines()]
+        self.assertEqual(rows[0], ["step", "loss", "gradient_norm", "rate", "tokens", "seconds"])
+        self.assertEqual([int(row[0]) for row in rows[1:]], list(range(1, 31)))
+        self.assertLess(done["loss"], float(rows[1][1]) - 0.5)
+        self.assertIn("held_out", done)
+        self.assertIn("held_out_before", done)
+        again = call_json(*self.arguments("--steps", 30, "--held-out", 20, "--checkpoints", 8,
+                                          "--out", self.path("again.gguf"), "--json"))
+        self.assertEqual(again, done)
+        self.assertEqual(contents(self.path("again.gguf")), contents(self.path("model.gguf")))
+
+
+class Files(TrainTest):
+    def nano(self, *more):
+        return ["train", "-m", Program.model, "--steps", 2, "--sequences", 1, "--ctx", 48,
+                "--json", *more]
+
+    def test_what_was_learned_answers(self):
+        path = self.lines("lines.jsonl", [
+            {"text": "Once upon a time there was a boat."},
+            {"prompt": "The sea is", "answer": " wide."},
+            {"messages": [{"role": "user", "content": "Who are you?"}], "answer": "A boat."}])
+        call_json(*self.nano("--jsonl", path, "--type", "f16", "--out", self.path("new.gguf")))
+        run = ["run", "-p", "Once upon a time", "--max-tokens", 4, "--temperature", 0]
+        done = call(*run, "-m", self.path("new.gguf"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.strip())
+        text = self.lines("text.txt", ["The boat and the sea. " * 20])
+        os.mkdir(self.path("adapter"))
+        call_json(*self.nano("--file", text, "--rank", 2, "--out", self.path("adapter")))
+        done = call(*run, "-m", Program.model, "--lora", self.path("adapter"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.strip())
+
+    def test_a_wrong_line_is_named(self):
+        for line, what in (
+                ('{"text": ', "line 2"),
+                ("[1]", "line 2: not a JSON object"),
+                ({"id": 1}, 'line 2: a line has "text", "prompt", "messages" or "ids"'),
+                ({"text": 5}, 'line 2: "text" must be a text'),
+                ({"text": "a", "answer": "b"}, 'line 2: "answer" is not a member'),
+                ({"prompt": "a"}, 'line 2: "answer" must be a text'),
+                ({"messages": [], "answer": "b"}, "line 2: 'messages' must not be empty"),
+                ({"messages": [{"role": "user", "content": "a"}], "answer": "b",
+                  "continue_final_message": True}, 'line 2: "continue_final_message" is not'),
+                ({"ids": [1, 2], "score": [1]}, 'line 2: "score" has 1 entries for 2 ids'),
+                ({"ids": [1, 2], "score": [0, 2]}, "line 2: "),
+                ({"ids": [1, 1 << 30]}, "line 2: "),
+                ({"ids": [1]}, "line 2: has no token to learn"),
+                ({"ids": [1] * 49}, "line 2: has 49 tokens, more than the 48 of --ctx")):
+            path = self.lines("wrong.jsonl", [{"ids": [1, 2, 3]}, line])
+            said = self.refused(1, *self.nano("--jsonl", path, "--out", self.path("out")))
+            self.assertIn(f"{path}: {what}", said)
+        for path in (self.lines("empty.jsonl", ["", " "]), self.lines("empty.txt", [])):
+            option = "--jsonl" if path.endswith("l") else "--file"
+            said = self.refused(1, *self.nano(option, path, "--out", self.path("out")))
+            self.assertIn("nothing to learn", said)
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_files_are_tried_before_anything_is_learned(self):
+        there = self.lines("there", ["x"])
+        state = ["--state", self.path("state")]
+        wrong = [["--out", there], ["--out", self.ids, "--force"],
+                 ["--out", self.path("none/model.gguf")],
+                 ["--rank", 2, "--out", self.path("none")], ["--rank", 2, "--out", there],
+                 ["--state", there], [*state, "--log", there], [*state, "--resume"],
+                 ["--state", there, "--resume"],
+                 ["--out", self.path("a"), "--state", self.ids, "--force"]]
+        for more in wrong:
+            said = self.refused(1, *self.arguments("--steps", 1, *more))
+            self.assertTrue(said.startswith("ruvllm train: "), said)
+        self.assertEqual(contents(there), b"x\n")
+        tiny = shutil.copy(self.tiny, self.path("tiny.gguf"))
+        said = self.refused(1, *self.arguments("--model", tiny, "--out", tiny, "--force"))
+        self.assertEqual(contents(tiny), contents(self.tiny))
+        self.refused(1, *self.arguments("--out", self.path("a"), "--model", self.path("none.gguf")))
+        call_json(*self.arguments("--steps", 2, *state, "--json"))
+        for more in (["--steps", 1], ["--steps", 3, "--rank", 2]):
+            said = self.refused(1, *self.arguments(*state, "--resume", *more))
+            self.assertIn(self.path("state"), said)
+        data = bytearray(contents(self.path("state")))
+        data[len(data) // 2] ^= 1
+        with open(self.path("state"), "wb") as file:
+            file.write(data)
+        said = self.refused(1, *self.arguments(*state, "--resume", "--steps", 3))
+        self.assertIn("not those that were written", said)
+
+    def test_wrong_calls(self):
+        out = ["--out", self.path("out")]
+        for more, what in (
+                ([], "give --out, --state or both"),
+                ([*out, "--file", self.ids], "give either --file or --jsonl"),
+                ([*out, "--resume"], "--resume needs --state"),
+                ([*out, "--state", out[1]], "is the name of two files"),
+                ([*out, "--schedule", "square"], "--schedule 'square'"),
+                ([*out, "--type", "q8_0"], "--type 'q8_0'"),
+                ([*out, "--rank", 2, "--type", "f16"], "--type is of weights"),
+                ([*out, "--rate", "fast"], "--rate 'fast'"),
+                ([*out, "--rate", "nan"], "learning rate"),
+                ([*out, "--rate", "-1"], "learning rate"),
+                ([*out, "--steps", 4, "--warmup", 4], "4 steps, of which 4 are warm-up"),
+                ([*out, "--steps", 0], "--steps"),
+                ([*out, "--rows", 8], "--rows 8 has no room for the 16 tokens of --ctx"),
+                ([*out, "--speed", 1], "--speed")):
+            self.assertIn(what, self.refused(2, *self.arguments(*more)))
+        self.assertFalse(os.path.exists(out[1]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--source", required=True)
+    arguments, rest = parser.parse_known_args()
+    Program.binary, Program.source = arguments.binary, arguments.source
+    Program.model = Program.find_model()
+    if not Program.model:
+        print("no model to test with")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
