@@ -34,7 +34,7 @@ double gradient_norm(std::span<const Parameter<T>> parameters, WorkerPool& pool)
   double squares = 0;
   std::vector<double> sums;
   for (const Parameter<T>& parameter : parameters) {
-    const auto n = std::ssize(parameter.gradient);
+    const int64_t n = std::ssize(parameter.gradient);
     sums.assign(static_cast<size_t>(parts_of(n)), 0);
     pool.run_items(parts_of(n), [&](int, int64_t part) {
       double sum = 0;
@@ -96,7 +96,7 @@ void Adam<T>::step(std::span<const Parameter<T>> parameters, int64_t step, doubl
     const double decay = decays ? rate * numbers_.weight_decay : 0;
     const std::span<T> first_moment = first(p);
     const std::span<T> second_moment = second(p);
-    const auto n = std::ssize(parameter.values);
+    const int64_t n = std::ssize(parameter.values);
     pool.run_items(parts_of(n), [&](int, int64_t part) {
       const auto end = static_cast<size_t>(std::min(n, (part + 1) * kPart));
       for (auto i = static_cast<size_t>(part * kPart); i < end; ++i) {
