@@ -115,7 +115,7 @@ Status SafetensorsFile::read_config(const ModelFileOptions& options) {
   if (!file_exists(path) && file_exists(in_folder(path_, "adapter_config.json"))) {
     return fail(Code::unsupported,
                 "{}: an adapter (LoRA), not a model: it has adapter_config.json and no "
-                "config.json; adapters are not supported yet",
+                "config.json; give it as --lora beside its model",
                 path_);
   }
   if (!file_exists(path)) {

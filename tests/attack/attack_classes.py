@@ -297,8 +297,8 @@ class Files(ClassTest):
                 ("POST", "/api/pull"), ("POST", "/api/push"), ("POST", "/api/create"),
                 ("POST", "/api/copy"), ("DELETE", "/api/delete"),
                 ("POST", "/api/blobs/sha256:" + "0" * 64), ("HEAD", "/api/blobs/sha256:..%2fx"),
-                ("POST", "/slots/0?action=save"), ("GET", "/slots"), ("POST", "/lora-adapters"),
-                ("POST", "/v1/load_lora_adapter"), ("POST", "/load_lora_adapter_from_tensors"),
+                ("POST", "/slots/0?action=save"), ("GET", "/slots"),
+                ("POST", "/load_lora_adapter_from_tensors"),
                 ("POST", "/update_weights_from_disk"), ("POST", "/collective_rpc"),
                 ("POST", "/v1/files"), ("POST", "/v1/audio/transcriptions"), ("GET", "/docs/../x"),
                 ("GET", "/..%2f..%2f..%2fetc%2fpasswd"), ("GET", "/index.html"), ("POST", "/rpc")):
@@ -307,6 +307,13 @@ class Files(ClassTest):
                 int(raw(self.server, head("HEAD", path, extra="Connection: close\r\n"))
                     .split(b" ")[1]), b"", 0)
             self.assertEqual(status, 404, f"{method} {path}: {answer[:200]}")
+
+    def test_adapters_are_not_loaded_from_anywhere(self):
+        """The server was started without a folder for them."""
+        for path in ("/etc/passwd", "../x", "", "\x00", "a" * 5000):
+            body = json.dumps({"lora_name": "x", "lora_path": path}).encode()
+            status, answer, _ = ask(self.server.port, "POST", "/v1/load_lora_adapter", body)
+            self.assertEqual(status, 403, answer[:200])
 
     def test_nothing_is_fetched(self):
         """Media, which this server does not take, are neither downloaded nor read from disk."""
