@@ -25,6 +25,7 @@ struct TrainCall {
   std::string rate = "1e-4";
   std::string shape = "cosine";
   std::string type = "f32";
+  std::string prompt_weight = "0";
   int64_t rank = 0;
   int64_t n_steps = 100;
   int64_t n_warmup = 0;
@@ -54,11 +55,11 @@ auto* row_of_word(const Rows& rows, std::string_view word) {
   return found == std::end(rows) ? nullptr : &found->second;
 }
 
-std::optional<double> parse_rate(const std::string& text) {
-  double rate = 0;
+std::optional<double> parse_number(const std::string& text) {
+  double number = 0;
   const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, rate);
-  return error == std::errc() && at == end ? std::optional(rate) : std::nullopt;
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
 }
 
 TrainOptions options_of(const TrainCall& call) {
@@ -67,7 +68,7 @@ TrainOptions options_of(const TrainCall& call) {
   options.max_rows = std::max(call.n_rows, call.n_ctx);
   options.checkpoint_entries = call.checkpoints;
   options.rate = {.shape = *row_of_word(kShapes, call.shape),
-                  .peak = *parse_rate(call.rate),
+                  .peak = *parse_number(call.rate),
                   .n_steps = call.n_steps,
                   .n_warmup = call.n_warmup};
   if (call.rank > 0) {
@@ -89,8 +90,9 @@ Result<TrainData> read_data(const TrainCall& call, const Model& model) {
   if (h.ends_with_context && call.n_ctx - 1 > h.n_ctx_train) {
     return fail(Code::invalid, "--ctx {}: the model has {} positions", call.n_ctx, h.n_ctx_train);
   }
-  data.learned = TRY(call.file.empty() ? read_training_lines(model, call.jsonl, call.n_ctx)
-                                       : read_training_text(model, call.file, call.n_ctx));
+  const TextRules rules{call.n_ctx, static_cast<float>(*parse_number(call.prompt_weight))};
+  data.learned = TRY(call.file.empty() ? read_training_lines(model, call.jsonl, rules)
+                                       : read_training_text(model, call.file, rules));
   const auto n = std::ssize(data.learned) * (100 - call.held_out) / 100;
   data.held_out.assign(data.learned.begin() + n, data.learned.end());
   data.learned.resize(static_cast<size_t>(n));
@@ -198,19 +200,18 @@ Result<TrainEnd> learn(const TrainCall& call, const TrainData& data, Trainer& tr
 Result<std::optional<double>> measure(const TrainCall& call, Trainer& trainer,
                                       std::span<const TrainSequence> sequences) {
   double sum = 0;
-  int64_t n_targets = 0;
+  double weight = 0;
   while (!sequences.empty()) {
     if (interrupt_seen()) return std::nullopt;
     const auto part =
         sequences.first(std::min(sequences.size(), static_cast<size_t>(call.n_sequences)));
-    int64_t n = 0;
-    for (const TrainSequence& sequence : part) n += sequence.n_targets();
-    const double loss = TRY(trainer.loss(part));
-    sum += loss * static_cast<double>(n);
-    n_targets += n;
+    double of_part = 0;
+    for (const TrainSequence& sequence : part) of_part += sequence.weight_sum();
+    sum += TRY(trainer.loss(part)) * of_part;
+    weight += of_part;
     sequences = sequences.subspan(part.size());
   }
-  return n_targets > 0 ? std::optional(sum / static_cast<double>(n_targets)) : std::nullopt;
+  return weight > 0 ? std::optional(sum / weight) : std::nullopt;
 }
 
 Status write_result(const TrainCall& call, const Trainer& trainer) {
@@ -277,6 +278,8 @@ void add_run_flags(CommandLine& line, TrainCall& call) {
   line.integer("--steps", call.n_steps, 1, int64_t{1} << 40, "Steps of the whole run");
   line.integer("--sequences", call.n_sequences, 1, 1 << 20, "Sequences of a step");
   line.integer("--ctx,-c", call.n_ctx, 2, 1 << 20, "Tokens of a sequence");
+  line.text("--prompt-weight", call.prompt_weight,
+            "How much tokens of prompts count beside those of answers, 0 to 1");
   line.integer("--rows", call.n_rows, 1, 1 << 20,
                "Tokens that are computed at once; a step has as many parts as it needs");
   line.text("--rate", call.rate, "The largest learning rate");
@@ -321,7 +324,14 @@ std::string fault_of(const CommandLine& line, const TrainCall& call) {
   if (row_of_word(kTypes, call.type) == nullptr) {
     return fmt::format("--type '{}' is not one of f32, f16, bf16", call.type);
   }
-  if (!parse_rate(call.rate)) return fmt::format("--rate '{}' is not a number", call.rate);
+  const double prompt_weight = parse_number(call.prompt_weight).value_or(-1);
+  if (!(prompt_weight >= 0 && prompt_weight <= 1)) {
+    return fmt::format("--prompt-weight '{}' is not a number from 0 to 1", call.prompt_weight);
+  }
+  if (!call.file.empty() && line.given("--prompt-weight")) {
+    return "--prompt-weight is of --jsonl: a text has no prompts";
+  }
+  if (!parse_number(call.rate)) return fmt::format("--rate '{}' is not a number", call.rate);
   if (line.given("--rows") && call.n_rows < call.n_ctx) {
     return fmt::format("--rows {} has no room for the {} tokens of --ctx", call.n_rows, call.n_ctx);
   }
@@ -343,7 +353,7 @@ int train_command(int argc, char** argv) {
   line.text("--file,-f", call.file, "A text, learned as sequences of --ctx tokens");
   line.text("--jsonl", call.jsonl,
             "Lines {\"text\": …}, {\"prompt\": …, \"answer\": …}, {\"messages\": […], \"answer\": "
-            "…} or {\"ids\": […], \"score\": [0 or 1, …]}; texts, answers or marked ids are "
+            "…}, {\"messages\": […]} or {\"ids\": […], \"score\": […]}; texts, answers or ids are "
             "learned");
   line.text("--out,-o", call.out, "The GGUF file to write; with --rank a folder");
   line.text("--type", call.type, "The format of trained matrices in the file: f32, f16, bf16");

@@ -9,15 +9,21 @@
 
 namespace ruv {
 
+// How texts become sequences.
+struct TextRules {
+  int64_t n_ctx = 0;        // the most tokens of a sequence
+  float prompt_weight = 0;  // of tokens that are not of an answer, in lines that have both
+};
+
 // A text as sequences of n_ctx tokens, each beginning with the last token of the one before. Fails:
-// as read_text_file, unsupported (no tokenizer).
+// as read_text_file, invalid (not UTF-8), unsupported (no tokenizer).
 Result<std::vector<TrainSequence>> read_training_text(const Model& model, const std::string& path,
-                                                      int64_t n_ctx);
-// Lines {"text": …}, {"prompt": …, "answer": …}, {"messages": […], "answer": …} or {"ids": […],
-// "score": […]}; answers, marked ids or whole texts are learned, and the token that ends an answer.
-// Fails: as read_text_file; corrupt and invalid, naming the line; a line of more tokens than n_ctx
-// is invalid.
+                                                      const TextRules& rules);
+// Lines {"text": …}, {"prompt": …, "answer": …}, {"messages": […], "answer": …}, {"messages": […]}
+// that end with an assistant's, or {"ids": […], "score": […]}; whole texts, answers and the tokens
+// that end them are learned, and ids by their scores. Fails: as read_text_file; corrupt and
+// invalid, naming the line; a line of more tokens than n_ctx is invalid.
 Result<std::vector<TrainSequence>> read_training_lines(const Model& model, const std::string& path,
-                                                       int64_t n_ctx);
+                                                       const TextRules& rules);
 
 }  // namespace ruv

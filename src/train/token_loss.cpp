@@ -29,23 +29,23 @@ double row_loss(const T* logits, T* adjoints, int64_t n, int64_t target, double 
 
 // Rows have losses of their own, which are added in their order.
 template <class T>
-double cross_entropy(const Adjoined<T>& logits, std::span<const int32_t> targets, double scale,
+double cross_entropy(const Adjoined<T>& logits, const RowTargets& targets, double scale,
                      WorkerPool& pool) {
-  std::vector<double> losses(targets.size(), 0);
+  std::vector<double> losses(targets.tokens.size(), 0);
   pool.run_items(logits.n_rows, [&](int, int64_t i) {
     const auto at = static_cast<size_t>(i);
-    if (targets[at] == kNoTarget) return;
+    const int32_t token = targets.tokens[at];
+    if (token == kNoTarget) return;
+    const double weight = targets.weights.empty() ? 1 : double{targets.weights[at]};
     T* const adjoints = logits.adjoints == nullptr ? nullptr : logits.adjoint(i);
-    losses[at] = row_loss(logits.row(i), adjoints, logits.n_cols, targets[at], scale);
+    losses[at] = weight * row_loss(logits.row(i), adjoints, logits.n_cols, token, scale * weight);
   });
   double sum = 0;
   for (const double loss : losses) sum += loss;
   return sum;
 }
 
-template double cross_entropy(const Adjoined<float>&, std::span<const int32_t>, double,
-                              WorkerPool&);
-template double cross_entropy(const Adjoined<double>&, std::span<const int32_t>, double,
-                              WorkerPool&);
+template double cross_entropy(const Adjoined<float>&, const RowTargets&, double, WorkerPool&);
+template double cross_entropy(const Adjoined<double>&, const RowTargets&, double, WorkerPool&);
 
 }  // namespace ruv

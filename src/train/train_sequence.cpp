@@ -1,7 +1,11 @@
 #include "train/train_sequence.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 #include "base/rng.h"
 
@@ -16,11 +20,13 @@ Status check(const TrainSequence& sequence, size_t number, const BatchLimits& li
     return fail(Code::invalid, "training: sequence {} has {} tokens; a step has at most {}", number,
                 n, max_rows + 1);
   }
-  if (!sequence.learned.empty() && std::ssize(sequence.learned) != n) {
-    return fail(Code::invalid,
-                "training: sequence {} has {} tokens and says of {} whether they are "
-                "learned",
-                number, n, sequence.learned.size());
+  if (!sequence.weights.empty() && std::ssize(sequence.weights) != n) {
+    return fail(Code::invalid, "training: sequence {} has {} weights for {} tokens", number,
+                sequence.weights.size(), n);
+  }
+  for (const float weight : sequence.weights) {
+    if (std::isfinite(weight) && weight >= 0) continue;
+    return fail(Code::invalid, "training: sequence {} has a weight of {}", number, weight);
   }
   for (const int32_t token : sequence.tokens) {
     if (token < 0 || token >= n_vocab) {
@@ -31,20 +37,55 @@ Status check(const TrainSequence& sequence, size_t number, const BatchLimits& li
   return {};
 }
 
+// The first and the last target. Requires: there is one.
+std::pair<size_t, size_t> ends_of_targets(const TrainSequence& sequence) {
+  size_t first = 1;
+  while (!sequence.learns(first)) ++first;
+  size_t last = sequence.tokens.size() - 1;
+  while (!sequence.learns(last)) --last;
+  return {first, last};
+}
+
 // Its rows up to the last target, and their logits from the first one on.
 void add(const TrainSequence& sequence, AdapterMix adapters, TrainBatch& batch) {
-  const auto n = sequence.tokens.size();
-  size_t first = 1;
-  while (first < n && !sequence.learns(first)) ++first;
-  size_t last = n - 1;
-  while (last > first && !sequence.learns(last)) --last;
+  const auto [first, last] = ends_of_targets(sequence);
   batch.rows.begin_sequence(0, {});
   batch.rows.set_adapters(adapters);
   batch.rows.add(std::span(sequence.tokens).first(last));
   batch.rows.want_logits(static_cast<int64_t>(last - first + 1));
   for (size_t i = first; i <= last; ++i) {
     batch.targets.push_back(sequence.learns(i) ? sequence.tokens[i] : kNoTarget);
+    batch.weights.push_back(sequence.weight(i));
   }
+}
+
+// Which sequences share a step, as ascending numbers: the longest that has no step yet goes to the
+// step with the least room that has enough (best fit decreasing; Johnson, 1973). Steps are in the
+// order of their first sequences.
+std::vector<std::vector<size_t>> share_steps(std::span<const int64_t> n_rows, int64_t max_rows) {
+  std::vector<size_t> by_length;
+  for (size_t i = 0; i < n_rows.size(); ++i) {
+    if (n_rows[i] > 0) by_length.push_back(i);
+  }
+  std::ranges::stable_sort(by_length, std::greater(), [&](size_t i) { return n_rows[i]; });
+  std::vector<std::vector<size_t>> steps;
+  std::multimap<int64_t, size_t> by_room;
+  for (const size_t i : by_length) {
+    const auto found = by_room.lower_bound(n_rows[i]);
+    size_t step = steps.size();
+    int64_t room = max_rows;
+    if (found != by_room.end()) {
+      std::tie(room, step) = *found;
+      by_room.erase(found);
+    } else {
+      steps.emplace_back();
+    }
+    steps[step].push_back(i);
+    by_room.emplace(room - n_rows[i], step);
+  }
+  for (std::vector<size_t>& step : steps) std::ranges::sort(step);
+  std::ranges::sort(steps, {}, [](const std::vector<size_t>& step) { return step.front(); });
+  return steps;
 }
 
 }  // namespace
@@ -55,19 +96,25 @@ int64_t TrainSequence::n_targets() const {
   return n;
 }
 
+double TrainSequence::weight_sum() const {
+  double sum = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) sum += double{weight(i)};
+  return sum;
+}
+
 // A sequence without targets would be computed in vain.
 Result<std::vector<TrainBatch>> make_batches(std::span<const TrainSequence> sequences,
                                              const BatchLimits& limits, AdapterMix adapters) {
-  std::vector<TrainBatch> batches;
+  std::vector<int64_t> n_rows;
   for (size_t i = 0; i < sequences.size(); ++i) {
-    const TrainSequence& sequence = sequences[i];
-    TRY(check(sequence, i, limits));
-    if (sequence.n_targets() == 0) continue;
-    const auto n_rows = std::ssize(sequence.tokens) - 1;
-    if (batches.empty() || batches.back().rows.n_rows() + n_rows > limits.max_rows) {
-      batches.emplace_back();
-    }
-    add(sequence, adapters, batches.back());
+    TRY(check(sequences[i], i, limits));
+    const bool is_learned = sequences[i].n_targets() > 0;
+    n_rows.push_back(is_learned ? static_cast<int64_t>(ends_of_targets(sequences[i]).second) : 0);
+  }
+  std::vector<TrainBatch> batches;
+  for (const std::vector<size_t>& step : share_steps(n_rows, limits.max_rows)) {
+    batches.emplace_back();
+    for (const size_t i : step) add(sequences[i], adapters, batches.back());
   }
   return batches;
 }

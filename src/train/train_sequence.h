@@ -10,23 +10,29 @@ namespace ruv {
 // A conversation learns the answers alone, a plain text every token.
 struct TrainSequence {
   std::vector<int32_t> tokens;
-  // By token: whether it is to be predicted from those before it. Empty: all but the first.
-  std::vector<uint8_t> learned = {};
+  // By token: how much it counts that it is predicted from those before it, at least 0; 0: it is
+  // not learned. Empty: 1 for all. Nothing comes before the first token, so its weight is not read.
+  std::vector<float> weights = {};
 
-  bool learns(size_t i) const { return i > 0 && (learned.empty() || learned[i] != 0); }
+  float weight(size_t i) const { return i == 0 ? 0 : weights.empty() ? 1 : weights[i]; }
+  bool learns(size_t i) const { return weight(i) > 0; }
   // How many tokens are to be predicted.
   int64_t n_targets() const;
+  // Σ of their weights, by which the sum of their losses is divided.
+  double weight_sum() const;
 };
 
 // Sequences in one step, and the token that each row of its logits should give.
 struct TrainBatch {
   BatchBuilder rows;
   std::vector<int32_t> targets;
+  std::vector<float> weights;  // of the targets
 };
 
-// Steps of at most max_rows rows, in the order of the sequences. The last token of a sequence has
-// no row: nothing is predicted from it. Fails: invalid, naming the sequence: longer than a step, a
-// token that is not one of n_vocab, `learned` of another length.
+// Steps of at most max_rows rows. A sequence has rows up to the token before its last target.
+// Long sequences choose their step first, each the step that it fills best, so that few rows stay
+// empty; in a step sequences keep their order. Fails: invalid, naming the sequence: longer than a
+// step, a token that is not one of n_vocab, weights of another number, or not at least 0.
 struct BatchLimits {
   int64_t max_rows = 0;
   int64_t n_vocab = 0;

@@ -43,7 +43,7 @@ TEST(TrainedAdapter, DerivativesAreThoseOfDifferences) {
     if (learns) device->tape().record(0);
     const View logits = decode(*ops, *model, batches[0].rows.batch(), activations, 16)->logits;
     const double sum =
-        cross_entropy(device->memory().numbers(logits, learns), batches[0].targets, 1, pool);
+        cross_entropy(device->memory().numbers(logits, learns), {batches[0].targets}, 1, pool);
     if (learns) device->tape().backward();
     return sum;
   };
@@ -115,7 +115,7 @@ double cpu_loss(const Model& cpu, const Adapter& adapter) {
     logits.resize(static_cast<size_t>(view.n_rows * view.n_cols));
     cpu.device->download(view.start, std::as_writable_bytes(std::span(logits)));
     const Adjoined<float> numbers = {logits.data(), nullptr, view.n_rows, view.n_cols};
-    sum += cross_entropy<float>(numbers, std::span(text.tokens).subspan(1), 1, pool);
+    sum += cross_entropy<float>(numbers, {std::span(text.tokens).subspan(1)}, 1, pool);
   }
   return sum / static_cast<double>(kTexts[0].n_targets() + kTexts[1].n_targets());
 }

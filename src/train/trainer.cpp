@@ -23,11 +23,21 @@ Status check(const TrainOptions& options) {
   return {};
 }
 
-// The loss is a mean over the targets of all parts of a step.
-int64_t targets_of(std::span<const TrainSequence> sequences) {
+// What a step's sequences have to learn.
+struct StepTargets {
   int64_t n = 0;
-  for (const TrainSequence& sequence : sequences) n += sequence.n_targets();
-  return n;
+  double weight = 0;
+};
+
+// The loss is a mean over the targets of all parts of a step. Fails: invalid (there is none).
+Result<StepTargets> targets_of(std::span<const TrainSequence> sequences) {
+  StepTargets targets;
+  for (const TrainSequence& sequence : sequences) {
+    targets.n += sequence.n_targets();
+    targets.weight += sequence.weight_sum();
+  }
+  if (targets.n > 0 && std::isfinite(1 / targets.weight)) return targets;
+  return fail(Code::invalid, "training: no token is to be learned");
 }
 
 }  // namespace
@@ -74,7 +84,7 @@ Result<double> Trainer::compute(const TrainBatch& batch, bool learns, double sca
         decode(*ops_, *model_, batch.rows.batch(), *activations_, options_.max_rows);
     if (!device_->failure().ok()) return;
     const Adjoined<float> logits = device_->memory().numbers(output->logits, learns);
-    sum = cross_entropy(logits, batch.targets, scale, pool_);
+    sum = cross_entropy(logits, {batch.targets, batch.weights}, scale, pool_);
     if (learns) device_->tape().backward();
   });
   device_->tape().stop();
@@ -93,9 +103,9 @@ Result<std::vector<TrainBatch>> Trainer::batches_of(
 // Gradients are the sums over all parts before any parameter changes.
 Result<StepReport> Trainer::step(std::span<const TrainSequence> sequences) {
   const std::vector<TrainBatch> batches = TRY(batches_of(sequences));
-  StepReport report{.step = n_steps_ + 1, .n_targets = targets_of(sequences)};
-  if (report.n_targets == 0) return fail(Code::invalid, "training: no token is to be learned");
-  const double scale = 1 / static_cast<double>(report.n_targets);
+  const StepTargets targets = TRY(targets_of(sequences));
+  StepReport report{.step = n_steps_ + 1, .n_targets = targets.n, .weight = targets.weight};
+  const double scale = 1 / targets.weight;
   parameters_.clear_gradients();
   double sum = 0;
   for (const TrainBatch& batch : batches) {
@@ -118,13 +128,13 @@ Result<StepReport> Trainer::step(std::span<const TrainSequence> sequences) {
 
 // Without recording, so that nothing is kept.
 Result<double> Trainer::loss(std::span<const TrainSequence> sequences) {
-  const int64_t n_targets = targets_of(sequences);
-  if (n_targets == 0) return fail(Code::invalid, "training: no token is to be predicted");
+  const std::vector<TrainBatch> batches = TRY(batches_of(sequences));
+  const StepTargets targets = TRY(targets_of(sequences));
   double sum = 0;
-  for (const TrainBatch& batch : TRY(batches_of(sequences))) {
+  for (const TrainBatch& batch : batches) {
     sum += TRY(compute(batch, false, 0));
   }
-  return sum / static_cast<double>(n_targets);
+  return sum / targets.weight;
 }
 
 int64_t Trainer::n_bytes() const {

@@ -29,8 +29,9 @@ struct TrainOptions {
 // What a step did.
 struct StepReport {
   int64_t step = 0;  // counted from 1
-  double loss = 0;   // mean over targets
+  double loss = 0;   // mean over targets, by their weights
   int64_t n_targets = 0;
+  double weight = 0;  // of the targets together
   double gradient_norm = 0;
   double rate = 0;
   int64_t kept_bytes = 0;  // the most that the tape kept
@@ -43,8 +44,9 @@ class Trainer {
   static Result<std::unique_ptr<Trainer>> create(const std::string& path,
                                                  const TrainOptions& options);
 
-  // Learns the sequences together. Fails: as make_batches; invalid (no targets; a loss or gradient
-  // that is not finite, before anything is changed); unsupported, by the name of an operation.
+  // Learns the sequences together. Fails: as make_batches; invalid (no targets, weights that are
+  // none; a loss or gradient that is not finite, before anything is changed); unsupported, by the
+  // name of an operation.
   Result<StepReport> step(std::span<const TrainSequence> sequences);
   // Mean loss over their targets; changes nothing. Fails: as step.
   Result<double> loss(std::span<const TrainSequence> sequences);
@@ -70,7 +72,7 @@ class Trainer {
   Status prepare(const std::string& path);
   // Both computed with the adapter, if there is one.
   Result<std::vector<TrainBatch>> batches_of(std::span<const TrainSequence> sequences) const;
-  // Σ loss over a part's targets; with its derivative times `scale`.
+  // Σ weight · loss over a part's targets; with its derivative times `scale`.
   Result<double> compute(const TrainBatch& batch, bool learns, double scale);
 
   TrainOptions options_;

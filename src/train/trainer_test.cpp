@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -78,6 +79,43 @@ TEST(Trainer, ATextIsLearnedAndOneLikeItToo) {
   EXPECT_NEAR(first, before, 1);
   EXPECT_LT(*trainer->loss(texts), before - 1);
   EXPECT_LT(*trainer->loss(others), held_out - 0.5);
+}
+
+// The loss of each token alone, by a weight of 1 for it.
+TEST(Trainer, ALossIsTheMeanByTheWeightsOfTokens) {
+  const auto trainer = *Trainer::create(golden("llama2"), quick_options());
+  TrainSequence text = sequences_of(kText, trainer->model().h.n_vocab, 12)[0];
+  const std::vector<float> weights = {9, 0.25F, 0, 1, 0, 0.5F, 2, 0, 0, 0.125F, 0, 0};
+  double sum = 0;
+  double weight = 0;
+  for (size_t i = 1; i < weights.size(); ++i) {
+    text.weights.assign(weights.size(), 0);
+    text.weights[i] = 1;
+    sum += double{weights[i]} * *trainer->loss({&text, 1});
+    weight += double{weights[i]};
+  }
+  text.weights = weights;
+  EXPECT_NEAR(*trainer->loss({&text, 1}), sum / weight, 1e-9);
+  const StepReport report = *trainer->step({&text, 1});
+  EXPECT_NEAR(report.loss, sum / weight, 1e-9);
+  EXPECT_EQ(report.n_targets, 5);
+  EXPECT_EQ(report.weight, weight);
+}
+
+// Weights that are all the same change nothing: one token twice as much as the others is that
+// token's gradient twice.
+TEST(Trainer, AWeightIsAFactorOfTheGradient) {
+  const auto norm_with = [](std::vector<float> weights) {
+    TrainOptions options = quick_options();
+    options.greatest_norm = 0;
+    const auto trainer = *Trainer::create(golden("llama2"), options);
+    TrainSequence text = sequences_of(kText, trainer->model().h.n_vocab, 5)[0];
+    text.weights = std::move(weights);
+    return trainer->step({&text, 1})->gradient_norm;
+  };
+  EXPECT_NEAR(norm_with({0, 0.5F, 0.5F, 0.5F, 0.5F}), norm_with({}), 1e-6);
+  EXPECT_NEAR(norm_with({0, 0, 0.25F, 0, 0}), norm_with({0, 0, 1, 0, 0}), 1e-6);
+  EXPECT_GT(std::abs(norm_with({0, 1, 0.25F, 0.25F, 0.25F}) - norm_with({})), 1e-3);
 }
 
 // In parts of any size, with checkpoints or without, by any number of threads.
@@ -168,11 +206,43 @@ TEST(Trainer, WhatIsNotChosenStaysAsItIs) {
   EXPECT_EQ(Trainer::create(golden("llama2"), options).error().code(), Code::invalid);
 }
 
+// 60 rows are two full steps of 30, whatever the order; the last token of a text has no row.
+TEST(MakeBatches, StepsAreFilled) {
+  for (const std::vector<size_t>& lengths :
+       {std::vector<size_t>{6, 21, 11, 26}, std::vector<size_t>{11, 6, 26, 21}}) {
+    std::vector<TrainSequence> texts;
+    for (const size_t n : lengths) texts.push_back({std::vector<int32_t>(n, 1)});
+    texts.push_back({{1, 1}, {0, 0}});  // nothing to learn, no rows
+    const auto batches = *make_batches(texts, {30, 8});
+    ASSERT_EQ(batches.size(), 2U);
+    for (const TrainBatch& batch : batches) EXPECT_EQ(batch.rows.n_rows(), 30);
+  }
+}
+
+// Rows end before the last target, and logits begin with the first.
+TEST(MakeBatches, WhatNoTargetNeedsIsNotComputed) {
+  const TrainSequence text = {{4, 5, 6, 7, 3}, {0, 0, 1, 0.5F, 0}};
+  const auto batches = *make_batches({&text, 1}, {4, 8});
+  ASSERT_EQ(batches.size(), 1U);
+  EXPECT_EQ(batches[0].rows.batch().tokens, (std::vector<int32_t>{4, 5, 6}));
+  EXPECT_EQ(batches[0].targets, (std::vector<int32_t>{6, 7}));
+  EXPECT_EQ(batches[0].weights, (std::vector<float>{1, 0.5F}));
+}
+
 TEST(Trainer, StepsThatLearnNothingAreRefused) {
   const auto trainer = *Trainer::create(golden("llama2"), quick_options());
   EXPECT_EQ(trainer->step({}).error().code(), Code::invalid);
-  const TrainSequence one = {{1}};
-  EXPECT_EQ(trainer->step({&one, 1}).error().code(), Code::invalid);
+  for (const TrainSequence& wrong : std::vector<TrainSequence>{{{1}},
+                                                               {{1, 2}, {1}},
+                                                               {{1, 2}, {1, 0}},
+                                                               {{1, 2}, {0, -1}},
+                                                               {{1, 2}, {0, NAN}},
+                                                               {{1, 2}, {0, INFINITY}},
+                                                               {{1, 1 << 20}},
+                                                               {std::vector<int32_t>(66, 1)}}) {
+    EXPECT_EQ(trainer->step({&wrong, 1}).error().code(), Code::invalid);
+    EXPECT_EQ(trainer->loss({&wrong, 1}).error().code(), Code::invalid);
+  }
   EXPECT_EQ(trainer->n_steps(), 0);
 }
 

@@ -54,7 +54,8 @@ class TrainedModel {
     const std::vector<int32_t> targets = {15, 9, kNoTarget, 6, 5, 35, 1, 9, 7, 9, 4};
     if (records) device_->tape().record(checkpoints);
     const View logits = step(batch);
-    const double sum = cross_entropy(device_->memory().numbers(logits, records), targets, 1, pool_);
+    const double sum =
+        cross_entropy(device_->memory().numbers(logits, records), {targets}, 1, pool_);
     if (records) device_->tape().backward();
     return sum;
   }

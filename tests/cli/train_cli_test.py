@@ -118,6 +118,57 @@ class Runs(TrainTest):
         self.assertEqual(contents(self.path("again.gguf")), contents(self.path("model.gguf")))
 
 
+class Weights(TrainTest):
+    def run_of(self, lines, *more):
+        """The result and the log's rows of two steps of the built-in model."""
+        log = self.path("log.csv")
+        done = call_json("train", "-m", Program.model, "--jsonl", self.lines("t.jsonl", lines),
+                         "--steps", 2, "--sequences", 1, "--ctx", 96, "--json", "--state",
+                         self.path("state"), "--log", log, "--force", *more)
+        with open(log, encoding="utf-8") as file:
+            rows = [line.split(",") for line in file.read().splitlines()[1:]]
+        return done, [int(row[4]) for row in rows]
+
+    def test_scores_weigh_the_losses_of_tokens(self):
+        ids = [5, 17, 9, 33, 12]
+        losses = [self.run_of([{"ids": ids, "score": score}])[0]["loss"]
+                  for score in ([0, 1, 1, 1, 1], [1, 1, 1, 1, 1], [0, 0.5, 0.5, 0.5, 0.5],
+                                [0, 1, 0.25, 0.25, 0.25])]
+        self.assertEqual(losses[0], losses[1])
+        self.assertAlmostEqual(losses[0], losses[2], places=6)
+        self.assertNotAlmostEqual(losses[0], losses[3], places=3)
+
+    def test_all_answers_of_a_conversation_are_learned(self):
+        user = {"role": "user", "content": "Who are you?"}
+        again = {"role": "user", "content": "And who am I?"}
+
+        def said(text, **more):
+            return {"role": "assistant", "content": text, **more}
+
+        def targets(messages, **more):
+            return self.run_of([{"messages": messages, **more}])[1][0]
+
+        first = targets([user], answer="A boat.")
+        self.assertEqual(targets([user, said("A boat.")]), first)
+        second = targets([user, said("A boat."), again], answer="A sailor.")
+        both = [user, said("A boat."), again, said("A sailor.")]
+        self.assertEqual(targets(both), first + second)
+        self.assertEqual(targets([user, said("A boat.", weight=0), *both[2:]]), second)
+        self.assertEqual(targets([user, said("A boat.", weight=0.5), *both[2:]]), first + second)
+        calls = said(None, tool_calls=[{"type": "function", "function": {
+            "name": "look", "arguments": {"at": "sea"}}}])
+        self.assertGreater(targets([user, calls]), 1)
+
+    def test_prompts_may_count(self):
+        line = {"prompt": "The sea is", "answer": " wide."}
+        alone, n = self.run_of([line])
+        weak, n_weak = self.run_of([line], "--prompt-weight", "0.1")
+        same, n_same = self.run_of([line], "--prompt-weight", "1")
+        self.assertGreater(n_weak[0], n[0])
+        self.assertEqual(n_weak, n_same)
+        self.assertEqual(len({alone["loss"], weak["loss"], same["loss"]}), 3)
+
+
 class Files(TrainTest):
     def nano(self, *more):
         return ["train", "-m", Program.model, "--steps", 2, "--sequences", 1, "--ctx", 48,
@@ -152,13 +203,32 @@ class Files(TrainTest):
                 ({"messages": [{"role": "user", "content": "a"}], "answer": "b",
                   "continue_final_message": True}, 'line 2: "continue_final_message" is not'),
                 ({"ids": [1, 2], "score": [1]}, 'line 2: "score" has 1 entries for 2 ids'),
-                ({"ids": [1, 2], "score": [0, 2]}, "line 2: "),
+                ({"ids": [1, 2], "score": 1}, 'line 2: "score" must be a list'),
+                ({"ids": [1, 2], "score": [0, 1.5]}, 'line 2: "score"[1]: 1.5 is not a number'),
+                ({"ids": [1, 2], "score": [0, -0.5]}, 'line 2: "score"[1]: -0.5 is not a number'),
+                ({"ids": [1, 2], "score": [0, "1"]}, 'line 2: "score"[1]: "1" is not a number'),
+                ({"ids": [1, 2, 3], "score": [1, 0, 0]}, "line 2: has no token to learn"),
+                ({"messages": [{"role": "user", "content": "a"}]},
+                 'line 2: without "answer" the last message must be an assistant'),
+                ({"messages": [{"role": "user", "content": "a", "weight": 1},
+                               {"role": "assistant", "content": "b"}]},
+                 "line 2: messages[0].weight: only an assistant"),
+                ({"messages": [{"role": "user", "content": "a"},
+                               {"role": "assistant", "content": "b", "weight": 2}]},
+                 "line 2: messages[1].weight: 2 is not a number"),
+                ({"messages": [{"role": "user", "content": "a"},
+                               {"role": "assistant", "content": "b", "weight": 0}]},
+                 "line 2: has no token to learn"),
                 ({"ids": [1, 1 << 30]}, "line 2: "),
                 ({"ids": [1]}, "line 2: has no token to learn"),
                 ({"ids": [1] * 49}, "line 2: has 49 tokens, more than the 48 of --ctx")):
             path = self.lines("wrong.jsonl", [{"ids": [1, 2, 3]}, line])
             said = self.refused(1, *self.nano("--jsonl", path, "--out", self.path("out")))
             self.assertIn(f"{path}: {what}", said)
+        with open(self.path("latin.txt"), "wb") as file:
+            file.write("Gru\u00df an \u00c4pfel".encode("latin-1"))
+        said = self.refused(1, *self.nano("--file", file.name, "--out", self.path("out")))
+        self.assertIn(f"{file.name}: byte 3 is not UTF-8", said)
         for path in (self.lines("empty.jsonl", ["", " "]), self.lines("empty.txt", [])):
             option = "--jsonl" if path.endswith("l") else "--file"
             said = self.refused(1, *self.nano(option, path, "--out", self.path("out")))
@@ -203,6 +273,8 @@ class Files(TrainTest):
                 ([*out, "--schedule", "square"], "--schedule 'square'"),
                 ([*out, "--type", "q8_0"], "--type 'q8_0'"),
                 ([*out, "--rank", 2, "--type", "f16"], "--type is of weights"),
+                ([*out, "--prompt-weight", "2"], "--prompt-weight '2' is not a number from 0 to 1"),
+                ([*out, "--prompt-weight", "x"], "--prompt-weight 'x' is not a number"),
                 ([*out, "--rate", "fast"], "--rate 'fast'"),
                 ([*out, "--rate", "nan"], "learning rate"),
                 ([*out, "--rate", "-1"], "learning rate"),
