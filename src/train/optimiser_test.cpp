@@ -37,6 +37,20 @@ TEST(RateSchedule, ShapesAfterAWarmUp) {
 }
 
 // What torch.optim.lr_scheduler.OneCycleLR(max_lr=2, total_steps=10, pct_start=0.4) gives.
+// Two steps of rise, four at the peak, four of fall.
+TEST(RateSchedule, ATrapezoidFallsInItsLastSteps) {
+  const RateSchedule s{.shape = RateShape::trapezoid,
+                       .peak = 4,
+                       .n_steps = 10,
+                       .n_warmup = 2,
+                       .last = 0.5,
+                       .fall = 0.5};
+  ASSERT_TRUE(check(s).ok());
+  const double expected[] = {2, 4, 4, 4, 4, 4, 4, 3.5, 3, 2.5, 2, 2};
+  for (int step = 0; step < 12; ++step)
+    EXPECT_NEAR(rate_at(s, step), expected[step], 1e-14) << step;
+}
+
 TEST(RateSchedule, OneCycleIsThatOfPyTorch) {
   const RateSchedule s{.shape = RateShape::one_cycle, .peak = 2, .n_steps = 10, .n_warmup = 4};
   const auto between = [](double a, double b, double p) {
@@ -55,6 +69,11 @@ TEST(RateSchedule, NumbersThatMakeNoSenseAreRefused) {
   EXPECT_EQ(check(RateSchedule{.peak = NAN}).code(), Code::invalid);
   EXPECT_EQ(check(RateSchedule{.n_warmup = -1}).code(), Code::invalid);
   EXPECT_EQ(check(RateSchedule{.shape = RateShape::linear}).code(), Code::invalid);
+  EXPECT_EQ(check(RateSchedule{.shape = RateShape::trapezoid}).code(), Code::invalid);
+  for (const double fall : {0.0, 1.5, static_cast<double>(NAN)}) {
+    const RateSchedule s{.shape = RateShape::trapezoid, .n_steps = 9, .fall = fall};
+    EXPECT_EQ(check(s).code(), Code::invalid) << fall;
+  }
   EXPECT_EQ(check(RateSchedule{.shape = RateShape::one_cycle, .n_steps = 9, .n_warmup = 1}).code(),
             Code::invalid);
   EXPECT_EQ(check(RateSchedule{.last = 2}).code(), Code::invalid);

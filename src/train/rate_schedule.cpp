@@ -26,12 +26,19 @@ double cycle_at(const RateSchedule& s, int64_t step) {
   return s.peak * half_cosine(1, kLastOfCycle, std::min(1.0, p));
 }
 
-// Whether the shape ends at a step.
-bool needs_length(RateShape shape) {
-  return shape == RateShape::linear || shape == RateShape::cosine || shape == RateShape::one_cycle;
+// The share of the peak in the steps in which a trapezoid falls, at most 1.
+double trapezoid_share(const RateSchedule& s, int64_t step) {
+  const double falling = s.fall * static_cast<double>(s.n_steps - s.n_warmup);
+  const double left = static_cast<double>(std::max<int64_t>(s.n_steps - step, 0)) / falling;
+  return s.last + (1 - s.last) * std::min(1.0, left);
 }
 
 }  // namespace
+
+bool needs_length(RateShape shape) {
+  return shape == RateShape::linear || shape == RateShape::cosine ||
+         shape == RateShape::trapezoid || shape == RateShape::one_cycle;
+}
 
 // NaN fails each comparison that has to hold.
 Status check(const RateSchedule& s) {
@@ -51,6 +58,9 @@ Status check(const RateSchedule& s) {
   }
   if (!(s.decay > 0 && s.decay <= 1)) {
     return fail(Code::invalid, "learning rate: the decay, {}, is not in (0, 1]", s.decay);
+  }
+  if (!(s.fall > 0 && s.fall <= 1)) {
+    return fail(Code::invalid, "learning rate: it falls in {} of the steps, not in (0, 1]", s.fall);
   }
   if (s.every < 1) return fail(Code::invalid, "learning rate: decays every {} steps", s.every);
   return {};
@@ -73,6 +83,8 @@ double rate_at(const RateSchedule& s, int64_t step) {
       return s.peak * exact_pow(s.decay, after);
     case RateShape::steps:
       return s.peak * exact_pow(s.decay, std::floor(after / static_cast<double>(s.every)));
+    case RateShape::trapezoid:
+      return s.peak * trapezoid_share(s, step);
     case RateShape::constant:
     case RateShape::one_cycle:
       break;

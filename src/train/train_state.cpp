@@ -1,6 +1,6 @@
 #include "train/train_state.h"
 
-#include <array>
+#include <algorithm>
 #include <cstring>
 
 #include "base/file.h"
@@ -10,7 +10,7 @@ namespace ruv {
 namespace {
 
 constexpr std::string_view kMagic = "RUVTRAIN";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kHashed = size_t{1} << 20;  // bytes that are hashed together
 
 // A hash of bytes that come in pieces: of whole parts, each with the hash of those before it as
@@ -62,23 +62,47 @@ class StateWriter {
   StateHash hash_;
 };
 
+Status write_text(StateWriter& out, std::string_view text) {
+  TRY(out.number(static_cast<uint32_t>(text.size())));
+  return out.write(as_bytes(text));
+}
+
+Result<std::string_view> read_text(ByteReader& in) {
+  const auto length = TRY(in.read<uint32_t>("length of a text"));
+  return as_text(TRY(in.take(length, "text")));
+}
+
+// Facts of the file beside those of this run, in their order.
+Status check_facts(ByteReader& in, uint64_t n, std::span<const RunFact> facts) {
+  for (uint64_t i = 0; i < n; ++i) {
+    const std::string_view name = TRY(read_text(in));
+    const std::string_view value = TRY(read_text(in));
+    const auto same = std::ranges::find(facts, name, &RunFact::name);
+    const std::string now = same == facts.end() ? "has none" : "has " + same->value;
+    if (same == facts.end() || same->value != value) {
+      return fail(Code::invalid, "{}: is of a run with {} {}; this one {}", in.source(), name,
+                  value, now);
+    }
+  }
+  if (n == facts.size()) return {};
+  return fail(Code::invalid, "{}: is of a run with {} options, not {}", in.source(), n,
+              facts.size());
+}
+
 // Where a parameter's numbers lie in the file.
-struct StoredNumbers {
-  std::array<Bytes, 3> parts;
-};
+using StoredNumbers = std::array<Bytes, 3>;
 
 // Nothing of a size that the file says is allocated: sizes must be those of the parameter.
-Result<StoredNumbers> read_parameter(ByteReader& in, const Parameter<float>& parameter) {
-  const auto length = TRY(in.read<uint32_t>("length of a name"));
-  const std::string_view name = as_text(TRY(in.take(length, "name")));
-  const auto n = TRY(in.read<uint64_t>("numbers"));
-  if (name != parameter.name || n != parameter.values.size()) {
-    return fail(Code::invalid, "{}: is of a run with other parameters: not '{}' of {} numbers",
-                in.source(), parameter.name, parameter.values.size());
-  }
+Result<StoredNumbers> read_numbers(ByteReader& in, const StateNumbers& numbers) {
+  const std::string_view name = TRY(read_text(in));
   StoredNumbers stored;
-  for (Bytes& part : stored.parts) {
-    part = TRY(in.take(parameter.values.size_bytes(), "numbers of a parameter"));
+  for (size_t i = 0; i < stored.size(); ++i) {
+    const auto n = TRY(in.read<uint64_t>("numbers"));
+    if (name != numbers.name || n != numbers.parts[i].size()) {
+      return fail(Code::invalid, "{}: is of a run with other parameters: not '{}' of {} numbers",
+                  in.source(), numbers.name, numbers.parts[i].size());
+    }
+    stored[i] = TRY(in.take(numbers.parts[i].size_bytes(), "numbers of a parameter"));
   }
   return stored;
 }
@@ -106,22 +130,24 @@ Status write_train_state(const std::string& path, const TrainState& state) {
   TRY(out.write(as_bytes(kMagic)));
   TRY(out.number(kVersion));
   TRY(out.number(static_cast<uint64_t>(state.n_steps)));
-  TRY(out.number(static_cast<uint64_t>(state.parameters.size())));
-  for (size_t i = 0; i < state.parameters.size(); ++i) {
-    const Parameter<float>& parameter = state.parameters[i];
-    TRY(out.number(static_cast<uint32_t>(parameter.name.size())));
-    TRY(out.write(as_bytes(parameter.name)));
-    TRY(out.number(static_cast<uint64_t>(parameter.values.size())));
-    TRY(out.write(std::as_bytes(parameter.values)));
-    TRY(out.write(std::as_bytes(state.adam.first(i))));
-    TRY(out.write(std::as_bytes(state.adam.second(i))));
+  TRY(out.number(static_cast<uint64_t>(state.facts.size())));
+  TRY(out.number(static_cast<uint64_t>(state.numbers.size())));
+  for (const RunFact& fact : state.facts) {
+    TRY(write_text(out, fact.name));
+    TRY(write_text(out, fact.value));
+  }
+  for (const StateNumbers& numbers : state.numbers) {
+    TRY(write_text(out, numbers.name));
+    for (const std::span<float> part : numbers.parts) {
+      TRY(out.number(static_cast<uint64_t>(part.size())));
+      TRY(out.write(std::as_bytes(part)));
+    }
   }
   return out.commit();
 }
 
 // Everything is checked before the first number is copied.
-Result<int64_t> read_train_state(const std::string& path,
-                                 std::span<const Parameter<float>> parameters, Adam<float>& adam) {
+Status read_train_state(const std::string& path, TrainState& state) {
   const MappedFile file = TRY(MappedFile::open(path));
   TRY(check_hash(file));
   ByteReader in(file.bytes().first(file.bytes().size() - sizeof(uint64_t)), path);
@@ -131,26 +157,26 @@ Result<int64_t> read_train_state(const std::string& path,
     return fail(Code::corrupt, "{}: not a file of a training run as this version writes it", path);
   }
   const auto n_steps = TRY(in.read<uint64_t>("steps"));
+  const auto n_facts = TRY(in.read<uint64_t>("facts"));
   const auto n = TRY(in.read<uint64_t>("parameters"));
-  if (n != parameters.size() || n_steps > INT64_MAX) {
+  TRY(check_facts(in, n_facts, state.facts));
+  if (n != state.numbers.size() || n_steps > INT64_MAX) {
     return fail(Code::invalid, "{}: is of a run with {} parameters, not {}", path, n,
-                parameters.size());
+                state.numbers.size());
   }
   std::vector<StoredNumbers> all;
-  for (const Parameter<float>& parameter : parameters) {
-    all.push_back(TRY(read_parameter(in, parameter)));
-  }
+  for (const StateNumbers& numbers : state.numbers) all.push_back(TRY(read_numbers(in, numbers)));
   if (in.remaining() > 0) {
     return fail(Code::corrupt, "{}: {} bytes follow its parameters", path, in.remaining());
   }
   for (size_t i = 0; i < all.size(); ++i) {
-    const std::array<std::span<float>, 3> to = {parameters[i].values, adam.first(i),
-                                                adam.second(i)};
-    for (size_t part = 0; part < to.size(); ++part) {
-      std::memcpy(to[part].data(), all[i].parts[part].data(), to[part].size_bytes());
+    for (size_t part = 0; part < all[i].size(); ++part) {
+      const std::span<float> to = state.numbers[i].parts[part];
+      if (!to.empty()) std::memcpy(to.data(), all[i][part].data(), to.size_bytes());
     }
   }
-  return static_cast<int64_t>(n_steps);
+  state.n_steps = static_cast<int64_t>(n_steps);
+  return {};
 }
 
 }  // namespace ruv

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "base/allocation.h"
-#include "train/train_state.h"
-
 namespace ruv {
 namespace {
 
@@ -142,12 +140,23 @@ int64_t Trainer::n_bytes() const {
 }
 
 // Gradients are not kept: a step makes them anew.
-Status Trainer::save(const std::string& path) const {
-  return write_train_state(path, {n_steps_, parameters_.all(), *adam_});
+TrainState Trainer::state(std::span<const RunFact> facts) const {
+  TrainState state{.n_steps = n_steps_, .facts = facts, .numbers = {}};
+  const std::span<const Parameter<float>> all = parameters_.all();
+  for (size_t i = 0; i < all.size(); ++i) {
+    state.numbers.push_back({all[i].name, {all[i].values, adam_->first(i), adam_->second(i)}});
+  }
+  return state;
 }
 
-Status Trainer::resume(const std::string& path) {
-  n_steps_ = TRY(read_train_state(path, parameters_.all(), *adam_));
+Status Trainer::save(const std::string& path, std::span<const RunFact> facts) const {
+  return write_train_state(path, state(facts));
+}
+
+Status Trainer::resume(const std::string& path, std::span<const RunFact> facts) {
+  TrainState read = state(facts);
+  TRY(read_train_state(path, read));
+  n_steps_ = read.n_steps;
   return {};
 }
 

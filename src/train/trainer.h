@@ -8,6 +8,7 @@
 #include "train/adam.h"
 #include "train/rate_schedule.h"
 #include "train/train_sequence.h"
+#include "train/train_state.h"
 #include "train/trained_adapter.h"
 
 namespace ruv {
@@ -60,10 +61,13 @@ class Trainer {
   // Memory of parameters, gradients, moments and activations.
   int64_t n_bytes() const;
 
-  // Writes all that later steps depend on, and reads it again. Fails: as writing and opening files
-  // do; corrupt; invalid (it is of another model, or other parameters).
-  Status save(const std::string& path) const;
-  Status resume(const std::string& path);
+  // Writes all that later steps depend on, and reads it again. `facts` are what the caller has
+  // chosen, which must be the same when a run is resumed. Fails: as writing and opening files do;
+  // corrupt; invalid (it is of other facts, which are named, or other parameters).
+  Status save(const std::string& path, std::span<const RunFact> facts = {}) const;
+  Status resume(const std::string& path, std::span<const RunFact> facts = {});
+  // What save() writes, for a StateSaver. Numbers are the trainer's own.
+  TrainState state(std::span<const RunFact> facts) const;
 
  private:
   Trainer(const TrainOptions& options)
