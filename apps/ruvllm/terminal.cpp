@@ -42,6 +42,8 @@ std::string scaled(int64_t n, int digits) {
 
 bool is_terminal(FILE* stream) { return isatty(fileno(stream)) == 1; }
 
+bool can_redraw(FILE* stream) { return is_terminal(stream) && !is_dumb(); }
+
 size_t text_width() {
   size_t width = 80;
   winsize window{};
@@ -69,7 +71,7 @@ TerminalStyle style_of(FILE* stream) {
 
 ProgressBar::ProgressBar(std::string label, Piped piped)
     : label_(std::move(label)),
-      active_(is_terminal(stderr) && !is_dumb() && !is_quiet()),
+      active_(can_redraw(stderr) && !is_quiet()),
       as_lines_(!is_terminal(stderr) && piped == Piped::lines && !is_quiet()),
       next_draw_(std::chrono::steady_clock::now() + (as_lines_ ? kLineEvery : kFirstDraw)) {}
 

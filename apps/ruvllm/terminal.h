@@ -14,6 +14,9 @@ namespace ruv {
 
 bool is_terminal(FILE* stream);
 
+// Whether lines of it can be written over: a terminal that knows escape codes.
+bool can_redraw(FILE* stream);
+
 // Columns for texts on stdout, 40 to 120: the variable COLUMNS, else the window's, else 80.
 size_t text_width();
 

@@ -9,17 +9,46 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from program import Program, TIMEOUT_S, call, call_json, environment
+from program import Program, Terminal, TIMEOUT_S, call, call_json, environment
 
 
 def contents(path):
     with open(path, "rb") as file:
         return file.read()
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def masked(data):
+    crc = crc32c(data)
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def records(data):
+    """The records of a TFRecord file, whose sums must be right."""
+    at, found = 0, []
+    while at < len(data):
+        n, = struct.unpack_from("<Q", data, at)
+        body = data[at + 12:at + 12 + n]
+        sums = (*struct.unpack_from("<I", data, at + 8),
+                *struct.unpack_from("<I", data, at + 12 + n))
+        assert sums == (masked(data[at:at + 8]), masked(body)), f"sums at {at}"
+        found.append(body)
+        at += 16 + n
+    return found
 
 
 class TrainTest(unittest.TestCase):
@@ -100,6 +129,127 @@ class Runs(TrainTest):
         whole = call_json(*self.arguments(*run, "--state", self.path("whole")))
         self.assertEqual(resumed, whole)
         self.assertEqual(contents(self.path("state")), contents(self.path("whole")))
+
+    def test_a_run_that_is_killed_continues_from_what_it_saved(self):
+        run = ["--schedule", "constant", "--json"]
+        state = ["--state", self.path("state")]
+        arguments = [str(x) for x in self.arguments(*run, *state, "--steps", 100000, "--save-every",
+                                                    3, "--log", self.path("log.csv"))
+                     if x != "--quiet"]
+        with subprocess.Popen([Program.binary, *arguments], env=environment(), encoding="utf-8",
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            for line in process.stderr:
+                if os.path.exists(state[1]):
+                    break
+            process.kill()
+            process.communicate(timeout=TIMEOUT_S)
+        with open(self.path("log.csv"), encoding="utf-8") as file:
+            n_logged = len(file.read().splitlines()) - 1
+        self.assertGreaterEqual(n_logged, 3)
+        n = n_logged + 4
+        resumed = call_json(*self.arguments(*run, *state, "--steps", n, "--resume", "--log",
+                                            self.path("log.csv")))
+        whole = call_json(*self.arguments(*run, "--state", self.path("whole"), "--steps", n,
+                                          "--log", self.path("whole.csv")))
+        self.assertEqual(resumed, whole)
+        self.assertEqual(contents(state[1]), contents(self.path("whole")))
+        logs = []
+        for name in ("log.csv", "whole.csv"):
+            with open(self.path(name), encoding="utf-8") as file:
+                logs.append([line.rsplit(",", 1)[0] for line in file])
+        self.assertEqual(logs[0], logs[1], "lines after the state are written anew")
+
+    def test_a_run_does_not_continue_with_other_options_or_texts(self):
+        state = ["--state", self.path("state"), "--json"]
+        call_json(*self.arguments("--steps", 2, *state))
+        other = self.lines("other.jsonl", [{"ids": [1, 2, 3]}])
+        for more, what in ((["--rate", "1e-3"], "--rate 0.01; this one has 0.001"),
+                           (["--sequences", 3], "--sequences 2; this one has 3"),
+                           (["--seed", 1], "--seed 0; this one has 1"),
+                           (["--decay", "0"], "--decay 0.01; this one has 0"),
+                           (["--clip", "0.5"], "--clip 1; this one has 0.5"),
+                           (["--schedule", "linear"], "--schedule cosine; this one has linear"),
+                           (["--targets", "attn_q"], "--targets ; this one has attn_q"),
+                           (["--jsonl", other], "texts with the hash"),
+                           (["--held-out", 20], "texts with the hash"),
+                           (["--steps", 4], "--steps 2; this one has 4")):
+            steps = [] if "--steps" in more else ["--steps", 2]
+            said = self.refused(1, *self.arguments(*more, *steps, *state, "--resume"))
+            self.assertIn(what, said)
+        call_json(*self.arguments("--steps", 2, *state, "--resume", "--threads", 2,
+                                  "--checkpoints", 4))
+
+    def test_steps_are_told_to_tensorboard(self):
+        folder = self.path("events")
+        for steps in (3, 5):
+            call_json(*self.arguments("--steps", steps, "--schedule", "constant", "--tensorboard",
+                                      folder, "--state", self.path("state"), "--json",
+                                      *(["--resume"] if steps == 5 else [])))
+        files = sorted(os.listdir(folder))
+        self.assertEqual(len(files), 2)
+        counts = sorted(len(records(contents(os.path.join(folder, name)))) for name in files)
+        self.assertEqual(counts, [4, 5], "a version, a start, and the steps")
+        body = records(contents(os.path.join(folder, files[0])))[0]
+        self.assertIn(b"brain.Event:2", body)
+        try:
+            from tensorboard.backend.event_processing import event_accumulator
+        except ImportError:
+            self.skipTest("tensorboard is not installed")
+        accumulator = event_accumulator.EventAccumulator(folder)
+        accumulator.Reload()
+        self.assertEqual([event.step for event in accumulator.Scalars("train/loss")],
+                         [1, 2, 3, 4, 5])
+        self.assertAlmostEqual(accumulator.Scalars("train/rate")[0].value, 1e-2, places=6)
+
+    def test_a_terminal_shows_the_curve_of_the_loss(self):
+        terminal = Terminal(*[x for x in self.arguments("--steps", 40, "--state",
+                                                        self.path("state")) if x != "--quiet"])
+        terminal.wait_for(b"step 40/40: loss ")
+        self.assertEqual(terminal.close(), 0)
+        terminal = Terminal(*[x for x in self.arguments("--steps", 40, "--force", "--state",
+                                                        self.path("state")) if x != "--quiet"])
+        shown = terminal.wait_for(b"40 steps, loss of the last").decode()
+        terminal.close()
+        last = shown.split("\x1b[9A")[-1]
+        self.assertEqual(last.count("\n"), 9, "eight lines of the curve and one of numbers")
+        self.assertTrue(any("\u2801" <= c <= "\u28ff" for c in last), last)
+
+    def test_only_targets_are_trained(self):
+        out = ["--out", self.path("out"), "--json", "--force"]
+        n_all = call_json(*self.arguments("--steps", 1, *out))["parameters"]
+        n_some = call_json(*self.arguments("--steps", 1, "--targets", "attn_q,attn_v",
+                                           *out))["parameters"]
+        self.assertLess(n_some, n_all / 2)
+        os.mkdir(self.path("adapter"))
+        out = ["--out", self.path("adapter"), "--json", "--rank", 2, "--alpha", "3"]
+        call_json(*self.arguments("--steps", 1, "--targets", "attn_q,ffn_down", *out))
+        with open(self.path("adapter/adapter_config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        self.assertEqual(config["target_modules"], ["down_proj", "q_proj"])
+        self.assertEqual(config["lora_alpha"], 3)
+        said = self.refused(1, *self.arguments("--targets", "attn_q,q_proj", *out))
+        self.assertIn("--targets: 'q_proj' is not a tensor that can be trained", said)
+
+    def test_schedules_and_the_optimiser_have_options(self):
+        def rates(*more):
+            log = self.path("log.csv")
+            call_json(*self.arguments("--steps", 6, "--state", self.path("state"), "--log", log,
+                                      "--force", "--json", *more))
+            with open(log, encoding="utf-8") as file:
+                return [round(float(line.split(",")[3]), 6) for line in list(file)[1:]]
+
+        self.assertEqual(rates("--schedule", "exponential", "--rate-decay", "0.5"),
+                         [0.01, 0.005, 0.0025, 0.00125, 0.000625, 0.000313])
+        self.assertEqual(rates("--schedule", "step", "--rate-decay", "0.1", "--rate-every", 2),
+                         [0.01, 0.01, 0.001, 0.001, 0.0001, 0.0001])
+        self.assertEqual(rates("--schedule", "trapezoid", "--warmup", 2, "--rate-fall", "0.5"),
+                         [0.005, 0.01, 0.01, 0.01, 0.01, 0.005])
+        self.assertEqual(rates("--schedule", "linear", "--min-rate", "0.004"),
+                         [0.01, 0.009, 0.008, 0.007, 0.006, 0.005])
+        losses = {call_json(*self.arguments("--steps", 4, "--state", self.path("state"), "--force",
+                                            "--json", *more))["loss"]
+                  for more in ([], ["--decay", "30"], ["--clip", "1e-9"])}
+        self.assertEqual(len(losses), 3)
 
     def test_the_loss_falls_and_is_logged(self):
         done = call_json(*self.arguments("--steps", 30, "--held-out", 20, "--out",
@@ -276,8 +426,16 @@ class Files(TrainTest):
                 ([*out, "--prompt-weight", "2"], "--prompt-weight '2' is not a number from 0 to 1"),
                 ([*out, "--prompt-weight", "x"], "--prompt-weight 'x' is not a number"),
                 ([*out, "--rate", "fast"], "--rate 'fast'"),
-                ([*out, "--rate", "nan"], "learning rate"),
-                ([*out, "--rate", "-1"], "learning rate"),
+                ([*out, "--rate", "nan"], "--rate 'nan' is not a number from 0"),
+                ([*out, "--rate", "-1"], "--rate '-1' is not a number from 0"),
+                ([*out, "--min-rate", "1"], "--min-rate is more than --rate"),
+                ([*out, "--schedule", "constant", "--min-rate", "1e-4"],
+                 "--min-rate means nothing with --schedule constant"),
+                ([*out, "--schedule", "step"], "--schedule step needs --rate-decay"),
+                ([*out, "--rate-fall", "0.1"], "--rate-fall means nothing with --schedule cosine"),
+                ([*out, "--alpha", "2"], "--alpha is of an adapter"),
+                ([*out, "--targets", "a,,b"], "--targets 'a,,b' has an empty name"),
+                ([*out, "--save-every", 2], "--save-every needs --state"),
                 ([*out, "--steps", 4, "--warmup", 4], "4 steps, of which 4 are warm-up"),
                 ([*out, "--steps", 0], "--steps"),
                 ([*out, "--rows", 8], "--rows 8 has no room for the 16 tokens of --ctx"),

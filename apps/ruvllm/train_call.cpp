@@ -1,0 +1,290 @@
+#include "train_call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "open_model.h"
+#include "output_file.h"
+
+namespace ruv {
+namespace {
+
+// A schedule with the options that it has of its own.
+struct ShapeRow {
+  const char* name;
+  RateShape shape;
+  bool has_last, has_decay, has_every, has_fall;
+};
+constexpr ShapeRow kShapes[] = {{"constant", RateShape::constant, false, false, false, false},
+                                {"linear", RateShape::linear, true, false, false, false},
+                                {"cosine", RateShape::cosine, true, false, false, false},
+                                {"exponential", RateShape::exponential, false, true, false, false},
+                                {"step", RateShape::steps, false, true, true, false},
+                                {"trapezoid", RateShape::trapezoid, true, false, false, true},
+                                {"one_cycle", RateShape::one_cycle, false, false, false, false}};
+constexpr std::pair<std::string_view, DType> kTypes[] = {
+    {"f32", DType::f32}, {"f16", DType::f16}, {"bf16", DType::bf16}};
+
+// An option whose value is a number with a fraction.
+struct NumberRow {
+  const char* flag;
+  TrainNumber TrainCall::*number;
+  double least, most;
+  bool is_fact;  // later steps depend on it
+  const char* help;
+};
+constexpr double kAny = 1e30;
+constexpr NumberRow kNumbers[] = {
+    {"--rate", &TrainCall::rate, 0, kAny, true, "The largest learning rate"},
+    {"--min-rate", &TrainCall::min_rate, 0, kAny, true,
+     "The rate that linear, cosine and trapezoid fall to"},
+    {"--rate-decay", &TrainCall::rate_decay, 1e-9, 1, true,
+     "By what exponential multiplies the rate at each step, and step at every --rate-every"},
+    {"--rate-fall", &TrainCall::fall, 1e-9, 1, true,
+     "The share of the steps, from the end, in which trapezoid falls"},
+    {"--decay", &TrainCall::decay, 0, kAny, true,
+     "Weight decay of AdamW, of matrices: larger keeps weights smaller"},
+    {"--clip", &TrainCall::clip, 0, kAny, true,
+     "Gradients of a greater norm are made as long as this; 0: none"},
+    {"--alpha", &TrainCall::alpha, 1e-9, kAny, true,
+     "What an adapter adds is alpha / rank · B · A · x; twice the rank when absent"},
+    {"--prompt-weight", &TrainCall::prompt_weight, 0, 1, false,
+     "How much tokens of prompts count beside those of answers"}};
+
+const ShapeRow* shape_row(std::string_view name) {
+  const auto found = std::ranges::find(
+      kShapes, name, [](const ShapeRow& row) { return std::string_view(row.name); });
+  return found == std::end(kShapes) ? nullptr : found;
+}
+
+std::optional<double> parse_number(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
+}
+
+// What is wrong with the numbers; empty: nothing.
+std::string read_numbers(const CommandLine& line, TrainCall& call) {
+  for (const NumberRow& row : kNumbers) {
+    TrainNumber& number = call.*row.number;
+    if (!line.given(row.flag) && number.text.empty()) continue;
+    const std::optional<double> value = parse_number(number.text);
+    // NaN is in no range.
+    if (!value || !(*value >= row.least && *value <= row.most)) {
+      const std::string most = row.most < kAny ? fmt::format(" to {}", row.most) : "";
+      return fmt::format("{} '{}' is not a number from {}{}", row.flag, number.text, row.least,
+                         most);
+    }
+    number.value = *value;
+  }
+  return {};
+}
+
+// Options that the schedule would not read.
+std::string fault_of_schedule(const CommandLine& line, const TrainCall& call) {
+  const ShapeRow* const row = shape_row(call.shape);
+  if (row == nullptr) return fmt::format("--schedule '{}' is not one that there is", call.shape);
+  const std::pair<const char*, bool> options[] = {{"--min-rate", row->has_last},
+                                                  {"--rate-decay", row->has_decay},
+                                                  {"--rate-every", row->has_every},
+                                                  {"--rate-fall", row->has_fall}};
+  for (const auto& [flag, is_read] : options) {
+    if (line.given(flag) && !is_read) {
+      return fmt::format("{} means nothing with --schedule {}", flag, call.shape);
+    }
+  }
+  if (row->has_decay && !line.given("--rate-decay")) {
+    return fmt::format("--schedule {} needs --rate-decay", call.shape);
+  }
+  if (call.min_rate.value > call.rate.value) return "--min-rate is more than --rate";
+  const Status schedule = check(options_of(call).rate);
+  return schedule.ok() ? std::string() : schedule.message();
+}
+
+// What is wrong with a call's files; empty: nothing.
+std::string fault_of_files(const CommandLine& line, const TrainCall& call) {
+  if (line.given("--file") == line.given("--jsonl")) return "give either --file or --jsonl";
+  if (call.out.empty() && call.state.empty()) return "give --out, --state or both";
+  if (call.resumes && call.state.empty()) return "--resume needs --state";
+  if (call.save_every > 0 && call.state.empty()) return "--save-every needs --state";
+  if (call.is_adapter() && line.given("--type")) {
+    return "--type is of weights: an adapter is float32";
+  }
+  const std::string* const files[] = {&call.out, &call.state, &call.log, &call.tensorboard};
+  for (size_t i = 0; i < std::size(files); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (*files[i] == *files[k] && !files[i]->empty()) {
+        return fmt::format("'{}' is the name of two files", *files[i]);
+      }
+    }
+  }
+  return {};
+}
+
+void add_file_flags(CommandLine& line, TrainCall& call) {
+  line.alternatives({"--file", "--jsonl"});
+  line.text("--model,-m", call.model, kModelHelp);
+  line.text("--file,-f", call.file, "A text, learned as sequences of --ctx tokens");
+  line.text("--jsonl", call.jsonl,
+            "Lines {\"text\": …}, {\"prompt\": …, \"answer\": …}, {\"messages\": […], \"answer\": "
+            "…}, {\"messages\": […]} or {\"ids\": […], \"score\": […]}; texts, answers or ids are "
+            "learned");
+  line.text("--out,-o", call.out, "The GGUF file to write; with --rank a folder");
+  line.text("--type", call.type, "The format of trained matrices in the file: f32, f16, bf16");
+  line.choices({"f32", "f16", "bf16"});
+  line.text("--state", call.state, "A file to write at the end, from which a run can be resumed");
+  line.integer("--save-every", call.save_every, 0, int64_t{1} << 40,
+               "Steps after which --state is written, too, while the next ones run; 0: at the end");
+  line.flag("--resume", call.resumes, "Continue from --state");
+  line.text("--log", call.log, "A CSV file with a line for each step");
+  line.text("--tensorboard", call.tensorboard, "A folder for a file that TensorBoard reads");
+}
+
+void add_step_flags(CommandLine& line, TrainCall& call) {
+  line.integer("--rank", call.rank, 0, 4096,
+               "Rank of an adapter, which is trained in place of the weights; 0: the weights");
+  line.text("--targets", call.targets,
+            "Tensors that are trained, or have an adapter, separated by commas: attn_q,attn_v");
+  line.integer("--steps", call.n_steps, 1, int64_t{1} << 40, "Steps of the whole run");
+  line.integer("--sequences", call.n_sequences, 1, 1 << 20, "Sequences of a step");
+  line.integer("--ctx,-c", call.n_ctx, 2, 1 << 20, "Tokens of a sequence");
+  line.integer("--rows", call.n_rows, 1, 1 << 20,
+               "Tokens that are computed at once; a step has as many parts as it needs");
+  line.text("--schedule", call.shape,
+            "How the rate changes: constant, linear, cosine, exponential, step, trapezoid, "
+            "one_cycle");
+  std::vector<std::string> shapes;
+  for (const ShapeRow& row : kShapes) shapes.emplace_back(row.name);
+  line.choices(shapes);
+  for (const NumberRow& row : kNumbers) line.text(row.flag, (call.*row.number).text, row.help);
+  line.integer("--rate-every", call.rate_every, 1, int64_t{1} << 40,
+               "Steps between the falls of the schedule step");
+  line.integer("--warmup", call.n_warmup, 0, int64_t{1} << 40, "Steps in which the rate rises");
+  line.integer("--checkpoints", call.checkpoints, 0, 1 << 20,
+               "Operations between checkpoints, which take less memory and more time; 0: none");
+  line.integer("--held-out", call.held_out, 0, 99,
+               "Percent of the sequences, from the end, that are not learned but measured");
+  line.integer("--seed", call.seed, 0, int64_t{1} << 53,
+               "The seed of the order of sequences, and of an adapter");
+}
+
+}  // namespace
+
+std::vector<std::string> TrainCall::target_names() const {
+  std::vector<std::string> names;
+  for (size_t at = 0; at < targets.size();) {
+    const size_t end = std::min(targets.find(',', at), targets.size());
+    names.push_back(targets.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
+
+// A part of the name between dots: "attn_q" of "blk.0.attn_q.weight", "token_embd" of
+// "token_embd.weight", "blk.0" not.
+bool is_target(std::string_view target, std::string_view tensor) {
+  for (size_t at = 0; at < tensor.size();) {
+    const size_t end = std::min(tensor.find('.', at), tensor.size());
+    if (tensor.substr(at, end - at) == target) return true;
+    at = end + 1;
+  }
+  return tensor == target;
+}
+
+DType type_of(const TrainCall& call) {
+  return std::ranges::find(kTypes, call.type, [](const auto& row) { return row.first; })->second;
+}
+
+TrainOptions options_of(const TrainCall& call) {
+  TrainOptions options;
+  options.n_threads = call.n_threads;
+  options.max_rows = std::max(call.n_rows, call.n_ctx);
+  options.checkpoint_entries = call.checkpoints;
+  options.greatest_norm = call.clip.value;
+  options.adam.weight_decay = call.decay.value;
+  const double peak = call.rate.value;
+  options.rate = {.shape = shape_row(call.shape)->shape,
+                  .peak = peak,
+                  .n_steps = call.n_steps,
+                  .n_warmup = call.n_warmup,
+                  .last = peak > 0 ? call.min_rate.value / peak : 0,
+                  .decay = call.rate_decay.value,
+                  .every = call.rate_every,
+                  .fall = call.fall.value};
+  std::function<bool(std::string_view)> chosen;
+  if (!call.targets.empty()) {
+    chosen = [names = call.target_names()](std::string_view tensor) {
+      return std::ranges::any_of(names,
+                                 [&](const std::string& name) { return is_target(name, tensor); });
+    };
+  }
+  if (!call.is_adapter()) {
+    options.trains = chosen;
+    return options;
+  }
+  const auto rank = static_cast<double>(call.rank);
+  options.adapter = LowRankOptions{.rank = call.rank,
+                                   .alpha = call.alpha.text.empty() ? 2 * rank : call.alpha.value,
+                                   .seed = static_cast<uint64_t>(call.seed),
+                                   .adapts = chosen};
+  return options;
+}
+
+// --steps is one where the rates depend on it.
+std::vector<RunFact> facts_of(const TrainCall& call) {
+  std::vector<RunFact> facts;
+  const std::pair<const char*, int64_t> integers[] = {{"--rank", call.rank},
+                                                      {"--sequences", call.n_sequences},
+                                                      {"--rows", std::max(call.n_rows, call.n_ctx)},
+                                                      {"--warmup", call.n_warmup},
+                                                      {"--rate-every", call.rate_every},
+                                                      {"--seed", call.seed}};
+  facts.push_back({"--schedule", call.shape});
+  facts.push_back({"--targets", call.targets});
+  for (const auto& [flag, value] : integers) facts.push_back({flag, fmt::format("{}", value)});
+  for (const NumberRow& row : kNumbers) {
+    if (row.is_fact) facts.push_back({row.flag, fmt::format("{}", (call.*row.number).value)});
+  }
+  if (needs_length(shape_row(call.shape)->shape)) {
+    facts.push_back({"--steps", fmt::format("{}", call.n_steps)});
+  }
+  return facts;
+}
+
+void add_train_flags(CommandLine& line, TrainCall& call) {
+  line.example("ruvllm train -m model.gguf --jsonl answers.jsonl --rank 8 --out adapter",
+               "An adapter (LoRA) as PEFT has it, in a folder that exists");
+  line.example("ruvllm train -m model.gguf -f text.txt --held-out 10 --out trained.gguf",
+               "All weights");
+  add_file_flags(line, call);
+  add_step_flags(line, call);
+  line.flag("--force", call.force, kForceHelp);
+  line.flag("--json", call.json, "Print one JSON object");
+  line.threads(call.n_threads);
+}
+
+std::string read_train_call(const CommandLine& line, TrainCall& call) {
+  if (std::string fault = fault_of_files(line, call); !fault.empty()) return fault;
+  if (std::string fault = read_numbers(line, call); !fault.empty()) return fault;
+  const bool has_type =
+      std::ranges::any_of(kTypes, [&](const auto& row) { return row.first == call.type; });
+  if (!has_type) return fmt::format("--type '{}' is not one of f32, f16, bf16", call.type);
+  if (!call.file.empty() && line.given("--prompt-weight")) {
+    return "--prompt-weight is of --jsonl: a text has no prompts";
+  }
+  if (!call.is_adapter() && line.given("--alpha")) return "--alpha is of an adapter: give --rank";
+  for (const std::string& name : call.target_names()) {
+    if (name.empty()) return fmt::format("--targets '{}' has an empty name", call.targets);
+  }
+  if (line.given("--targets") && call.targets.empty()) return "--targets is empty";
+  if (line.given("--rows") && call.n_rows < call.n_ctx) {
+    return fmt::format("--rows {} has no room for the {} tokens of --ctx", call.n_rows, call.n_ctx);
+  }
+  return fault_of_schedule(line, call);
+}
+
+}  // namespace ruv
