@@ -11,6 +11,7 @@
 #include "output_file.h"
 #include "terminal.h"
 #include "train/state_saver.h"
+#include "train/write_checkpoint.h"
 #include "train_call.h"
 #include "train_log.h"
 #include "train_texts.h"
@@ -60,6 +61,13 @@ Status check_targets(const TrainCall& call, const Trainer& trainer) {
 Status try_output(const TrainCall& call, const Trainer& trainer) {
   const Model& model = trainer.model();
   if (call.out.empty()) return {};
+  if (call.writes_checkpoint()) {
+    TRY(trained_tensors(model, trainer.parameters()));
+    for (const std::string& file : TRY(checkpoint_files(model, call.out))) {
+      TRY(create_output(fmt::format("{}/{}", call.out, file), call.force, model, call.input()));
+    }
+    return {};
+  }
   if (trainer.adapter() == nullptr) {
     TRY(trained_tensors(model, trainer.parameters()));
     TRY(create_output(call.out, call.force, model, call.input()));
@@ -157,6 +165,10 @@ Status write_result(const TrainCall& call, std::span<const RunFact> facts, const
   if (call.out.empty()) return {};
   if (trainer.adapter() != nullptr) {
     return write_peft_adapter(trainer.model(), *trainer.adapter(), trainer.parameters(), call.out);
+  }
+  if (call.writes_checkpoint()) {
+    return write_trained_checkpoint(trainer.model(), trainer.parameters(), type_of(call), call.out,
+                                    {.replace = call.force});
   }
   return write_trained_model(trainer.model(), trainer.parameters(), type_of(call), call.out,
                              {.replace = call.force});

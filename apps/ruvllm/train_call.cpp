@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/file.h"
 #include "open_model.h"
 #include "output_file.h"
 
@@ -133,7 +134,9 @@ void add_file_flags(CommandLine& line, TrainCall& call) {
             "Lines {\"text\": …}, {\"prompt\": …, \"answer\": …}, {\"messages\": […], \"answer\": "
             "…}, {\"messages\": […]} or {\"ids\": […], \"score\": […]}; texts, answers or ids are "
             "learned");
-  line.text("--out,-o", call.out, "The GGUF file to write; with --rank a folder");
+  line.text("--out,-o", call.out,
+            "The GGUF file to write, or a folder that exists: of a checkpoint, as the model is, or "
+            "with --rank of an adapter");
   line.text("--type", call.type, "The format of trained matrices in the file: f32, f16, bf16");
   line.choices({"f32", "f16", "bf16"});
   line.text("--state", call.state, "A file to write at the end, from which a run can be resumed");
@@ -166,6 +169,10 @@ void add_step_flags(CommandLine& line, TrainCall& call) {
   line.integer("--warmup", call.n_warmup, 0, int64_t{1} << 40, "Steps in which the rate rises");
   line.integer("--checkpoints", call.checkpoints, 0, 1 << 20,
                "Operations between checkpoints, which take less memory and more time; 0: none");
+  line.integer(
+      "--fresh", call.fresh, -1, int64_t{1} << 53,
+      "A seed that weights are drawn anew of: only the shape of the model is taken; -1: its "
+      "own weights");
   line.integer("--held-out", call.held_out, 0, 99,
                "Percent of the sequences, from the end, that are not learned but measured");
   line.integer("--seed", call.seed, 0, int64_t{1} << 53,
@@ -173,6 +180,8 @@ void add_step_flags(CommandLine& line, TrainCall& call) {
 }
 
 }  // namespace
+
+bool TrainCall::writes_checkpoint() const { return !is_adapter() && is_directory(out); }
 
 std::vector<std::string> TrainCall::target_names() const {
   std::vector<std::string> names;
@@ -222,6 +231,7 @@ TrainOptions options_of(const TrainCall& call) {
                                  [&](const std::string& name) { return is_target(name, tensor); });
     };
   }
+  if (call.fresh >= 0) options.fresh = static_cast<uint64_t>(call.fresh);
   if (!call.is_adapter()) {
     options.trains = chosen;
     return options;
@@ -242,7 +252,8 @@ std::vector<RunFact> facts_of(const TrainCall& call) {
                                                       {"--rows", std::max(call.n_rows, call.n_ctx)},
                                                       {"--warmup", call.n_warmup},
                                                       {"--rate-every", call.rate_every},
-                                                      {"--seed", call.seed}};
+                                                      {"--seed", call.seed},
+                                                      {"--fresh", call.fresh}};
   facts.push_back({"--schedule", call.shape});
   facts.push_back({"--targets", call.targets});
   for (const auto& [flag, value] : integers) facts.push_back({flag, fmt::format("{}", value)});
@@ -275,6 +286,9 @@ std::string read_train_call(const CommandLine& line, TrainCall& call) {
   if (!has_type) return fmt::format("--type '{}' is not one of f32, f16, bf16", call.type);
   if (!call.file.empty() && line.given("--prompt-weight")) {
     return "--prompt-weight is of --jsonl: a text has no prompts";
+  }
+  if (call.fresh >= 0 && (call.is_adapter() || !call.targets.empty())) {
+    return "--fresh draws all weights, and all are trained: --rank and --targets are of others";
   }
   if (!call.is_adapter() && line.given("--alpha")) return "--alpha is of an adapter: give --rank";
   for (const std::string& name : call.target_names()) {

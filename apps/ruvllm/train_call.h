@@ -35,6 +35,7 @@ struct TrainCall {
   int64_t checkpoints = 0;
   int64_t held_out = 0;
   int64_t seed = 0;
+  int64_t fresh = -1;
   int64_t save_every = 0;
   bool resumes = false;
   bool force = false;
@@ -44,6 +45,8 @@ struct TrainCall {
   // The file of texts.
   const std::string& input() const { return file.empty() ? jsonl : file; }
   bool is_adapter() const { return rank > 0; }
+  // Whether --out is a folder of a checkpoint.
+  bool writes_checkpoint() const;
   // The parts of --targets.
   std::vector<std::string> target_names() const;
 };

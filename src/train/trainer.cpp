@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "base/allocation.h"
+#include "train/draw_weights.h"
+
 namespace ruv {
 namespace {
 
@@ -14,6 +16,9 @@ Status check(const TrainOptions& options) {
   if (options.n_threads < 0 || options.max_rows < 1 || options.checkpoint_entries < 0) {
     return fail(Code::invalid, "training: {} threads, {} rows, checkpoints of {} entries",
                 options.n_threads, options.max_rows, options.checkpoint_entries);
+  }
+  if (options.fresh && options.adapter) {
+    return fail(Code::invalid, "training: an adapter of weights that have learned nothing");
   }
   if (!(options.greatest_norm >= 0)) {
     return fail(Code::invalid, "training: the greatest norm is {}", options.greatest_norm);
@@ -58,6 +63,7 @@ Status Trainer::prepare(const std::string& path) {
   parameters_ = TRY(Parameters<float>::choose(
       *model_, *device_,
       options_.trains ? options_.trains : std::function<bool(std::string_view)>(by_default)));
+  if (options_.fresh) TRY(draw_weights(*model_, parameters_, *options_.fresh));
   if (options_.adapter) {
     adapter_ =
         TRY(TrainedAdapter<float>::create(*model_, *device_, *options_.adapter, parameters_));

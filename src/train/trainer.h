@@ -22,6 +22,8 @@ struct TrainOptions {
   double greatest_norm = 1;  // gradients of a greater norm are made as long as this; 0: any
   RateSchedule rate = {};
   AdamNumbers adam = {};
+  // Weights are drawn anew of this seed (draw_weights.h): only the model's shape is taken.
+  std::optional<uint64_t> fresh = {};
   // Which parameters of the model are trained, by name; null: all, or none beside an adapter.
   std::function<bool(std::string_view)> trains = {};
   std::optional<LowRankOptions> adapter = {};  // matrices of low rank that are trained
@@ -41,7 +43,8 @@ struct StepReport {
 class Trainer {
  public:
   // Loads the model to train it. Fails: as load_model; invalid (numbers of the options that make no
-  // sense, nothing to train).
+  // sense, nothing to train, an adapter of weights that are drawn anew), unsupported
+  // (draw_weights).
   static Result<std::unique_ptr<Trainer>> create(const std::string& path,
                                                  const TrainOptions& options);
 

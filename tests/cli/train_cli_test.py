@@ -6,6 +6,7 @@ Usage: train_cli_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
 import argparse
 import json
+import math
 import os
 import shutil
 import signal
@@ -341,6 +342,33 @@ class Files(TrainTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(done.stdout.strip())
 
+    def test_a_folder_of_safetensors_gives_one(self):
+        model = os.path.dirname(self.tiny)
+        out = self.path("checkpoint")
+        os.mkdir(out)
+        call_json(*self.arguments("--model", model, "--steps", 3, "--out", out, "--json"))
+        self.assertEqual(sorted(os.listdir(out)), ["config.json", "model.safetensors"])
+        call_json(*self.arguments("--model", model, "--steps", 3, "--out", self.path("out.gguf"),
+                                  "--json"))
+        again = [call_json(*self.arguments("--model", trained, "--steps", 1, "--state",
+                                           self.path("state"), "--force", "--json"))["loss"]
+                 for trained in (out, self.path("out.gguf"))]
+        self.assertAlmostEqual(again[0], again[1], places=6)
+        said = self.refused(1, *self.arguments("--model", model, "--out", out))
+        self.assertIn("model.safetensors", said)
+        said = self.refused(1, *self.arguments("--model", out, "--force", "--out", out))
+        self.assertIn("is the folder of the model that is read", said)
+        said = self.refused(1, *self.arguments("--out", out, "--force"))
+        self.assertIn("is not a folder with safetensors", said)
+
+    def test_weights_may_be_drawn_anew(self):
+        run = ["--steps", 1, "--state", self.path("state"), "--force", "--json"]
+        losses = [call_json(*self.arguments(*run, *more))["loss"]
+                  for more in ([], ["--fresh", 1], ["--fresh", 1], ["--fresh", 2])]
+        self.assertEqual(losses[1], losses[2])
+        self.assertEqual(len(set(losses)), 3)
+        self.assertAlmostEqual(losses[1], math.log(72), delta=0.2)
+
     def test_a_wrong_line_is_named(self):
         for line, what in (
                 ('{"text": ', "line 2"),
@@ -435,6 +463,8 @@ class Files(TrainTest):
                 ([*out, "--rate-fall", "0.1"], "--rate-fall means nothing with --schedule cosine"),
                 ([*out, "--alpha", "2"], "--alpha is of an adapter"),
                 ([*out, "--targets", "a,,b"], "--targets 'a,,b' has an empty name"),
+                ([*out, "--fresh", 1, "--rank", 2], "--fresh draws all weights"),
+                ([*out, "--fresh", 1, "--targets", "attn_q"], "--fresh draws all weights"),
                 ([*out, "--save-every", 2], "--save-every needs --state"),
                 ([*out, "--steps", 4, "--warmup", 4], "4 steps, of which 4 are warm-up"),
                 ([*out, "--steps", 0], "--steps"),
