@@ -11,6 +11,7 @@ what generate.py wrote. `table` writes between the marks of a page; with --besid
 
 import argparse
 import concurrent.futures
+import functools
 import json
 import pathlib
 import re
@@ -18,6 +19,7 @@ import sys
 import time
 
 import cases
+import roles
 from generate import EVAL
 from served import ServedModel, TooLong
 
@@ -148,6 +150,34 @@ def measure(binary, model, folder, limit):
         "seconds": round(time.monotonic() - began),
         "misses": scores.misses,  # for a reader; `table` needs none
     }
+
+
+def measure_adapters(server, seed, limit):
+    """{role: {answers, base, adapter}}: how many held-out tasks have the right answer without and
+    with the adapter of the role, which `server` has under the role's name.
+    """
+    result = {}
+    for role in roles.ROLES:
+        tasks = roles.tasks(role, limit, seed, held=True)
+        counts = dict.fromkeys(("base", "adapter"), 0)
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            for column, model in (("base", "model"), ("adapter", role)):
+                ask = functools.partial(server.chat, model=model, max_tokens=120)
+                messages = [[{"role": "user", "content": request}] for request, _ in tasks]
+                answers = pool.map(lambda one: ask(messages=one)["content"], messages)
+                right = (said == wanted for said, (_, wanted) in zip(answers, tasks))
+                counts[column] = sum(right)
+        result[role] = {"answers": len(tasks), **counts}
+    return result
+
+
+def adapter_table(result):
+    """Markdown of what `measure_adapters` gives."""
+    lines = ["| adapter | held-out tasks right without | with |", "|---|---|---|"]
+    for role, counts in result.items():
+        shares = (100 * counts[column] / counts["answers"] for column in ("base", "adapter"))
+        lines.append("| %s | %.1f %% | %.1f %% |" % (role, *shares))
+    return "\n".join(lines)
 
 
 def _share(scores, name, form, row):

@@ -65,5 +65,6 @@ class ServedModel:
 
     def chat(self, **body):
         """The message of a greedy answer."""
-        answer = self.post("/v1/chat/completions", {"model": "model", "temperature": 0, **body})
+        body = {"model": "model", "temperature": 0, **body}
+        answer = self.post("/v1/chat/completions", body)
         return answer["choices"][0]["message"]

@@ -1,0 +1,86 @@
+"""The recorded recipe: what is learned in which order, how fast, and from which seed."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """One run of the trainer. `tokens`: how much is learned; more takes time in proportion.
+    `flags`: further options of the trainer. `sequences`: of a step; fewer make more and noisier
+    steps. `copy_drills`: the chance of a drill after each sequence; more teach copying sooner and
+    leave fewer tokens for the rest. `keep`: the share of the records of a category that is used.
+    """
+
+    name: str
+    tokens: int
+    flags: tuple
+    sequences: int = 12
+    copy_drills: float = 0.1
+    keep: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """What makes all files. `megabytes`: of training data; `layers`: of the model and of its
+    draft; `adapter_steps`: of each adapter; `save_every`: the steps that a kill can cost.
+    """
+
+    seed: int
+    megabytes: float
+    eval_records: int
+    triplets: int
+    context: int
+    nano: tuple
+    pico: tuple
+    adapter_steps: int
+    adapter_records: int
+    nano_layers: int = 8
+    pico_layers: int = 2
+    save_every: int = 50
+    score_limit: int = 300
+
+
+# Small talk, facts, stories and arithmetic are learned early; what is left is tools and routing.
+_SKILLS = {"stories": 0.5, "facts": 0.5, "talk": 0.6, "arith": 0.6, "plain": 0.5}
+
+
+def _trapezoid(rate, fall, warmup=40):
+    """Rises, stays and falls to 0 in the last share `fall` of the steps. A higher rate learns
+    faster and diverges sooner.
+    """
+    return ("--schedule", "trapezoid", "--rate", rate, "--rate-fall", fall, "--warmup", warmup)
+
+
+FULL = Recipe(
+    seed=1,
+    megabytes=60,
+    eval_records=400,
+    triplets=20000,
+    context=1024,
+    nano=(
+        Stage("nano-1", 6_000_000, _trapezoid("2e-3", "0.3"), copy_drills=0.12),
+        Stage("nano-2", 12_000_000, _trapezoid("1.5e-3", "0.7"), copy_drills=0.03, keep=_SKILLS),
+    ),
+    pico=(Stage("pico", 8_000_000, _trapezoid("2e-3", "0.7"), copy_drills=0.08),),
+    adapter_steps=150,
+    adapter_records=1500,
+)
+
+# Minutes, for a test that shows that everything works; what comes out knows next to nothing.
+_SHORT_RATE = _trapezoid("1e-3", "0.5", 1)
+SHORT = Recipe(
+    seed=1,
+    megabytes=0.3,
+    eval_records=12,
+    triplets=50,
+    context=1024,
+    nano=(Stage("nano-1", 14_000, _SHORT_RATE, sequences=3),),
+    pico=(Stage("pico", 5_000, _SHORT_RATE, sequences=3),),
+    adapter_steps=3,
+    adapter_records=50,
+    nano_layers=3,
+    save_every=1,
+    score_limit=3,
+)
+
+RECIPES = {"full": FULL, "short": SHORT}
