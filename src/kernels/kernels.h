@@ -57,7 +57,8 @@ struct GemmKernel {
   int mr;  // weight rows in a group
   // Bytes of one packed group. Requires: k a multiple of the format's block size.
   int64_t (*group_bytes)(int64_t k);
-  // Packs mr rows in the file's block format into one group. rows[i] null: a row of zeros.
+  // Packs mr rows in the file's block format into one group. rows[i] null: a row of zeros. A group
+  // of float32 is its numbers as (k, mr).
   void (*pack)(std::byte* group, const std::byte* const* rows, int64_t k);
   void (*run)(const GemmArgs& args);
 };

@@ -90,6 +90,23 @@ TEST_P(Matmul, MatchesDecodedWeights) {
   }
 }
 
+// Training makes groups of numbers that lie by columns itself.
+TEST_P(Matmul, GroupsOfFloatsAreStepsOfLanes) {
+  const GemmKernel* const row = find_gemm(*GetParam(), DType::f32);
+  ASSERT_NE(row, nullptr);
+  constexpr int64_t kK = 37;
+  Rng rng(11);
+  const auto weights = random_weights(format_of(DType::f32), row->mr, kK, rng);
+  const Packed p = pack(*row, weights, row->mr, kK);
+  for (int64_t lane = 0; lane < row->mr; ++lane) {
+    for (int64_t k = 0; k < kK; ++k) {
+      EXPECT_EQ(std::memcmp(p.bytes.data() + (k * row->mr + lane) * 4,
+                            weights.data() + (lane * kK + k) * 4, 4),
+                0);
+    }
+  }
+}
+
 TEST_P(Matmul, EncodedWeightsMatch) {
   for (const GemmKernel& row : GetParam()->gemm) {
     const Format& format = format_of(row.weight);

@@ -8,6 +8,7 @@
 #include "base/elementary.h"
 #include "device/visible_keys.h"
 #include "tensor/half.h"
+#include "train/softmax.h"
 
 namespace ruv {
 namespace {
@@ -43,12 +44,21 @@ void AttendEntry<T>::prepare() {
   for (const BatchSequence& s : batch_.sequences) longest = std::max(longest, s.n_rows);
   this->team_.products.reserve(std::max({longest, params_.key_dim, params_.value_dim, kTileRows}));
   scratch_.resize(static_cast<size_t>(this->team_.pool.n_threads()));
+  const int64_t n = kTileRows * longest;
   for (Scratch& s : scratch_) {
-    for (std::vector<T>* numbers : {&s.shares, &s.slopes, &s.turned}) {
-      numbers->resize(static_cast<size_t>(kTileRows * longest));
-    }
+    s.block = this->team_.kept.take(3 * n + room_for_exponentials(longest));
+    s.shares = s.block.numbers.get();
+    s.slopes = s.shares + n;
+    s.turned = s.slopes + n;
+    s.row = s.turned + n;
     s.sink_shares.resize(kTileRows);
   }
+}
+
+template <class T>
+void AttendEntry<T>::tidy() {
+  for (Scratch& s : scratch_) this->team_.kept.give(std::move(s.block));
+  scratch_.clear();
 }
 
 // Rows of a tile see ranges of keys whose ends ascend: the first row's begins first.
@@ -102,30 +112,41 @@ double AttendEntry<T>::added(const Tile& tile, int64_t row, int64_t key) const {
   return sum;
 }
 
-// Scores are q · k · scale, capped; what is added comes after the cap.
+// Scores are q · k · scale, capped; what is added comes after the cap. Of most models neither is.
 template <class T>
 void AttendEntry<T>::score(int thread, const Tile& tile, const T* q, Scratch& s, bool slopes) {
-  this->team_.products.multiply_on(thread, {s.shares.data(), tile.n_keys(), false},
+  const int64_t n_keys = tile.n_keys();
+  this->team_.products.multiply_on(thread, {s.shares, n_keys, false},
                                    head_rows(rows_.q, q, tile, params_.key_dim),
                                    key_rows(rows_.kv.k, tile, params_.key_dim));
-  const double cap = double{params_.softcap};
   const bool adds = !params_.alibi.slopes.empty() || !params_.distances.columns.empty();
+  const auto scale = static_cast<T>(params_.scale);
   for (int64_t r = 0; r < tile.n_rows(); ++r) {
-    T* const scores = s.shares.data() + r * tile.n_keys();
-    T* const slope = s.slopes.data() + r * tile.n_keys();
-    for (int64_t i = 0; i < tile.n_keys(); ++i) {
-      double x = double{scores[i]} * double{params_.scale};
-      double rise = double{params_.scale};
-      if (cap > 0) {
-        const double t = exact_tanh(x / cap);
-        x = cap * t;
-        rise *= 1 - t * t;
-      }
-      if (adds) x += added(tile, tile.rows.begin + r, tile.keys.begin + i);
-      scores[i] = static_cast<T>(x);
-      if (slopes) slope[i] = static_cast<T>(rise);
+    T* const scores = s.shares + r * n_keys;
+    if (adds || params_.softcap > 0) {
+      bend_scores(tile, r, scores, s.slopes + r * n_keys);
+    } else {
+      for (int64_t i = 0; i < n_keys; ++i) scores[i] *= scale;
+      if (slopes) std::fill_n(s.slopes + r * n_keys, n_keys, scale);
     }
     soften(tile, r, scores, s);
+  }
+}
+
+template <class T>
+void AttendEntry<T>::bend_scores(const Tile& tile, int64_t row, T* scores, T* slopes) const {
+  const double cap = double{params_.softcap};
+  for (int64_t i = 0; i < tile.n_keys(); ++i) {
+    double x = double{scores[i]} * double{params_.scale};
+    double rise = double{params_.scale};
+    if (cap > 0) {
+      const double t = exact_tanh(x / cap);
+      x = cap * t;
+      rise *= 1 - t * t;
+    }
+    x += added(tile, tile.rows.begin + row, tile.keys.begin + i);
+    scores[i] = static_cast<T>(x);
+    slopes[i] = static_cast<T>(rise);
   }
 }
 
@@ -134,21 +155,18 @@ template <class T>
 void AttendEntry<T>::soften(const Tile& tile, int64_t row, T* scores, Scratch& s) const {
   const Range seen = visible_keys(batch_, *tile.sequence, tile.rows.begin + row, params_);
   const int64_t first = seen.begin - tile.keys.begin;
-  const int64_t last = seen.end - tile.keys.begin;
+  const int64_t n = seen.end - seen.begin;
+  const Kernels& kernels = this->team_.kernels;
   const bool sinks = !numbers_.sinks.empty();
-  const double sink = sinks ? double{numbers_.sinks.values[tile.head]} : 0;
-  double most = sinks ? sink : -INFINITY;
-  for (int64_t i = first; i < last; ++i) most = std::max(most, double{scores[i]});
+  const double sink = sinks ? double{numbers_.sinks.values[tile.head]} : -INFINITY;
+  std::copy_n(scores + first, n, s.row);
+  const double most = std::max(sink, greatest_of(kernels, s.row, n));
   const double sink_part = sinks ? exact_exp(sink - most) : 0;
-  double sum = sink_part;
-  for (int64_t i = first; i < last; ++i) {
-    const double part = exact_exp(double{scores[i]} - most);
-    scores[i] = static_cast<T>(part);
-    sum += part;
-  }
-  for (int64_t i = first; i < last; ++i) scores[i] = static_cast<T>(double{scores[i]} / sum);
+  const double sum = sink_part + take_exponentials(kernels, s.row, n, most);
+  const auto share = static_cast<T>(1 / sum);
+  for (int64_t i = 0; i < n; ++i) scores[first + i] = s.row[i] * share;
   std::fill(scores, scores + first, T{0});
-  std::fill(scores + last, scores + tile.n_keys(), T{0});
+  std::fill(scores + first + n, scores + tile.n_keys(), T{0});
   s.sink_shares[static_cast<size_t>(row)] = sink_part / sum;
 }
 
@@ -159,7 +177,7 @@ void AttendEntry<T>::attend(int thread, const Tile& tile, Scratch& s) {
   score(thread, tile, rows_.q.values, s, false);
   T* const out = rows_.out.row(tile.sequence->row_begin + tile.rows.begin) + tile.head * dim;
   this->team_.products.multiply_on(thread, {out, rows_.out.n_cols, false},
-                                   whole<T>(s.shares.data(), tile.n_rows(), tile.n_keys()),
+                                   whole<T>(s.shares, tile.n_rows(), tile.n_keys()),
                                    key_rows(rows_.kv.v, tile, dim).transposed());
 }
 
@@ -174,17 +192,17 @@ void AttendEntry<T>::run(bool keeps) {
         batch_.sequences[static_cast<size_t>(item / n_heads)], item % n_heads,
         [&](const Tile& tile) { attend(thread, tile, scratch_[static_cast<size_t>(thread)]); });
   });
-  scratch_ = {};
+  tidy();
 }
 
 // The kernels take the first factor by rows only.
 template <class T>
-void AttendEntry<T>::turn(const Tile& tile, const std::vector<T>& from, Scratch& s) const {
+void AttendEntry<T>::turn(const Tile& tile, const T* from, Scratch& s) const {
   const int64_t n_rows = tile.n_rows();
   const int64_t n_keys = tile.n_keys();
   for (int64_t i = 0; i < n_keys; ++i) {
     for (int64_t r = 0; r < n_rows; ++r) {
-      s.turned[static_cast<size_t>(i * n_rows + r)] = from[static_cast<size_t>(r * n_keys + i)];
+      s.turned[i * n_rows + r] = from[r * n_keys + i];
     }
   }
 }
@@ -218,18 +236,17 @@ void AttendEntry<T>::attend_back(int thread, const Tile& tile, Scratch& s) {
   products.multiply_on(
       thread,
       {of_keys(rows_.kv.v, rows_.kv.v.adjoints, tile, params_.value_dim), rows_.kv.v.n_cols, true},
-      whole<T>(s.turned.data(), n_keys, n_rows), g.transposed());
-  products.multiply_on(thread, {s.turned.data(), n_keys, false}, g,
+      whole<T>(s.turned, n_keys, n_rows), g.transposed());
+  products.multiply_on(thread, {s.turned, n_keys, false}, g,
                        key_rows(rows_.kv.v, tile, params_.value_dim));
   for (int64_t r = 0; r < n_rows; ++r) {
-    T* const shares = s.shares.data() + r * n_keys;
-    T* const slopes = s.slopes.data() + r * n_keys;
-    const T* const of_share = s.turned.data() + r * n_keys;
-    double sum = 0;
-    for (int64_t i = 0; i < n_keys; ++i) sum += double{shares[i]} * double{of_share[i]};
-    for (int64_t i = 0; i < n_keys; ++i) {
-      shares[i] = static_cast<T>(double{shares[i]} * (double{of_share[i]} - sum));
-    }
+    T* const shares = s.shares + r * n_keys;
+    T* const slopes = s.slopes + r * n_keys;
+    const T* const of_share = s.turned + r * n_keys;
+    const double sum =
+        sum_in_lanes(n_keys, [&](int64_t i) { return double{shares[i]} * double{of_share[i]}; });
+    const auto common = static_cast<T>(sum);
+    for (int64_t i = 0; i < n_keys; ++i) shares[i] *= of_share[i] - common;
     add_to_numbers(tile, tile.rows.begin + r, shares);
     for (int64_t i = 0; i < n_keys; ++i) slopes[i] *= shares[i];
     if (numbers_.sinks.adjoints != nullptr) {
@@ -238,14 +255,14 @@ void AttendEntry<T>::attend_back(int thread, const Tile& tile, Scratch& s) {
     }
   }
   const int64_t dim = params_.key_dim;
-  const Factor<T> slopes = whole<T>(s.slopes.data(), n_rows, n_keys);
+  const Factor<T> slopes = whole<T>(s.slopes, n_rows, n_keys);
   T* const q = rows_.q.adjoint(tile.sequence->row_begin + tile.rows.begin) + tile.head * dim;
   products.multiply_on(thread, {q, rows_.q.n_cols, true}, slopes,
                        key_rows(rows_.kv.k, tile, dim).transposed());
   turn(tile, s.slopes, s);
   products.multiply_on(
       thread, {of_keys(rows_.kv.k, rows_.kv.k.adjoints, tile, dim), rows_.kv.k.n_cols, true},
-      whole<T>(s.turned.data(), n_keys, n_rows),
+      whole<T>(s.turned, n_keys, n_rows),
       head_rows(rows_.q, kept_q_.get(), tile, dim).transposed());
 }
 
@@ -271,7 +288,7 @@ void AttendEntry<T>::backward() {
     }
   });
   std::fill_n(rows_.out.adjoints, rows_.out.size(), T{0});
-  scratch_ = {};
+  tidy();
 }
 
 template class StoreKvEntry<float>;

@@ -74,12 +74,15 @@ class AttendEntry final : public RowsEntry<T> {
   };
   // What a thread needs: rows of as many numbers as a tile has keys.
   struct Scratch {
-    std::vector<T> shares, slopes, turned;  // turned: the transpose of one of them
+    typename KeptMemory<T>::Block block;
+    T *shares, *slopes, *turned;  // turned: the transpose of one of them
+    T* row;                       // of shares, with room for exponentials
     std::vector<double> sink_shares;
   };
 
-  // Makes room in the threads' scratch, so that they allocate nothing.
+  // Makes room in the threads' scratch, so that they allocate nothing, and gives it back.
   void prepare();
+  void tidy();
   // f(tile) for the tiles of a head, in the order of their rows.
   template <class F>
   void each_tile(const BatchSequence& sequence, int64_t head, F&& f);
@@ -90,6 +93,8 @@ class AttendEntry final : public RowsEntry<T> {
   T* of_keys(const Adjoined<T>& x, T* numbers, const Tile& tile, int64_t dim) const;
   // Shares of the tile's rows by the queries `q`; `slopes`: and how scores grow with q · k.
   void score(int thread, const Tile& tile, const T* q, Scratch& s, bool slopes);
+  // One row's products to capped scores with what is added, and their slopes.
+  void bend_scores(const Tile& tile, int64_t row, T* scores, T* slopes) const;
   // Softmax of one row's scores, in place.
   void soften(const Tile& tile, int64_t row, T* scores, Scratch& s) const;
   // What a score has added besides q · k.
@@ -102,7 +107,7 @@ class AttendEntry final : public RowsEntry<T> {
   // Where a head has the numbers of a distance.
   int64_t column_of(const Tile& tile, int64_t row, int64_t key) const;
   // The transpose of a tile's numbers, to s.turned.
-  void turn(const Tile& tile, const std::vector<T>& from, Scratch& s) const;
+  void turn(const Tile& tile, const T* from, Scratch& s) const;
 
   const Batch& batch_;
   Rows rows_;

@@ -99,34 +99,90 @@ double CapPoint::slope(double x) const {
   return 1 - t * t;
 }
 
+template <>
+void ActRow<double>::values(double* x, int64_t n) const {
+  const ActPoint f{act};
+  for (int64_t i = 0; i < n; ++i) x[i] = f.value(x[i]);
+}
+
+template <>
+void ActRow<float>::values(float* x, int64_t n) const {
+  kernels.activate[static_cast<size_t>(act)](x, n);
+}
+
+template <class T>
+void ActRow<T>::values_and_slopes(const T* x, T* value, T* slope, int64_t n) const {
+  const ActPoint f{act};
+  for (int64_t i = 0; i < n; ++i) {
+    const auto at = double{x[i]};
+    value[i] = static_cast<T>(f.value(at));
+    slope[i] = static_cast<T>(f.slope(at));
+  }
+}
+
+// With y the sigmoid, silu is x · y and its slope y · (1 + x · (1 - y)). The others are rare in
+// gates, or have no kernel for what their slope needs.
+template <>
+void ActRow<float>::values_and_slopes(const float* x, float* value, float* slope, int64_t n) const {
+  if (act != Act::silu) {
+    const ActPoint f{act};
+    for (int64_t i = 0; i < n; ++i) slope[i] = static_cast<float>(f.slope(double{x[i]}));
+    std::copy_n(x, n, value);
+    return values(value, n);
+  }
+  constexpr int64_t kPiece = 256;
+  float y[kPiece];
+  for (int64_t first = 0; first < n; first += kPiece) {
+    const int64_t size = std::min(kPiece, n - first);
+    std::copy_n(x + first, size, y);
+    kernels.activate[static_cast<size_t>(Act::sigmoid)](y, size);
+    for (int64_t i = 0; i < size; ++i) {
+      const float at = x[first + i];
+      value[first + i] = at * y[i];
+      slope[first + i] = y[i] * (1 + at * (1 - y[i]));
+    }
+  }
+}
+
 // Activation and product in one go over a row.
+template <>
+void GateEntry<float>::apply(float* gate, const float* up, int64_t n) const {
+  f_.kernels.gate[static_cast<size_t>(f_.act)](gate, up, n);
+}
+
+template <>
+void GateEntry<double>::apply(double* gate, const double* up, int64_t n) const {
+  f_.values(gate, n);
+  for (int64_t c = 0; c < n; ++c) gate[c] *= up[c];
+}
+
 template <class T>
 void GateEntry<T>::run(bool keeps) {
   if (keeps) {
     kept_gate_.keep(gate_.values, gate_.size(), team_.kept);
     kept_up_.keep(up_.values, up_.size(), team_.kept);
   }
-  each_row(team_.pool, gate_.n_rows, 8 * gate_.n_cols, [&](int64_t i) {
-    T* const gate = gate_.row(i);
-    const T* const up = up_.row(i);
-    for (int64_t c = 0; c < gate_.n_cols; ++c) {
-      gate[c] = static_cast<T>(f_.value(double{gate[c]}) * double{up[c]});
-    }
-  });
+  each_row(team_.pool, gate_.n_rows, 8 * gate_.n_cols,
+           [&](int64_t i) { apply(gate_.row(i), up_.row(i), gate_.n_cols); });
 }
 
 // The gate's adjoint is written in place of that of the result, which it shares memory with.
 template <class T>
 void GateEntry<T>::backward() {
   each_row(team_.pool, gate_.n_rows, 8 * gate_.n_cols, [&](int64_t i) {
-    T* const g = gate_.adjoint(i);
-    T* const up_g = up_.adjoint(i);
-    const T* const gate = kept_gate_.get() + i * gate_.n_cols;
-    const T* const up = kept_up_.get() + i * gate_.n_cols;
-    for (int64_t c = 0; c < gate_.n_cols; ++c) {
-      const double of_out = double{g[c]};
-      up_g[c] += static_cast<T>(of_out * f_.value(double{gate[c]}));
-      g[c] = static_cast<T>(of_out * double{up[c]} * f_.slope(double{gate[c]}));
+    constexpr int64_t kPiece = 256;
+    T value[kPiece], slope[kPiece];
+    for (int64_t first = 0; first < gate_.n_cols; first += kPiece) {
+      const int64_t n = std::min(kPiece, gate_.n_cols - first);
+      const int64_t at = i * gate_.n_cols + first;
+      T* const g = gate_.adjoints + at;
+      T* const up_g = up_.adjoints + at;
+      const T* const up = kept_up_.get() + at;
+      f_.values_and_slopes(kept_gate_.get() + at, value, slope, n);
+      for (int64_t c = 0; c < n; ++c) {
+        up_g[c] += g[c] * value[c];
+        g[c] *= up[c] * slope[c];
+      }
     }
   });
 }
@@ -143,6 +199,8 @@ void GateEntry<T>::use(MemoryUse<T>& use) const {
   use.read(up_);
 }
 
+template struct ActRow<float>;
+template struct ActRow<double>;
 template class GateEntry<float>;
 template class GateEntry<double>;
 

@@ -1,5 +1,6 @@
-// Functions of one number with their slopes, and the entry that applies one in place. Both are
-// computed in float64, with functions of base/elementary.h, whose bits are those of every machine.
+// Functions of one number with their slopes, and the entries that apply one in place. They are
+// computed in float64, with functions of base/elementary.h, or by kernels in float32; the bits of
+// both are those of every machine.
 #pragma once
 
 #include "tensor/nonlinear.h"
@@ -34,6 +35,18 @@ struct CapPoint {
 // The logistic function.
 double sigmoid_of(double x);
 double sigmoid_slope(double x);
+
+// An activation and its slope, of n numbers; `value` and `slope` may be x. Float32 by the functions
+// of the kernels, as inference computes them, double as ActPoint.
+template <class T>
+struct ActRow {
+  const Kernels& kernels;
+  Act act;
+
+  void values(T* x, int64_t n) const;
+  // Neither is null, and only one of them is x.
+  void values_and_slopes(const T* x, T* value, T* slope, int64_t n) const;
+};
 
 // x = f(x). Back: g = g · f'(x), of the x before.
 template <class T, class Point>
@@ -72,7 +85,7 @@ template <class T>
 class GateEntry final : public TapeEntry<T> {
  public:
   GateEntry(TrainTeam<T>& team, Adjoined<T> gate, Adjoined<T> up, Act act)
-      : team_(team), gate_(gate), up_(up), f_{act} {}
+      : team_(team), gate_(gate), up_(up), f_{team.kernels, act} {}
 
   void run(bool keeps) override;
   void backward() override;
@@ -80,9 +93,12 @@ class GateEntry final : public TapeEntry<T> {
   void use(MemoryUse<T>& use) const override;
 
  private:
+  // Of a row.
+  void apply(T* gate, const T* up, int64_t n) const;
+
   TrainTeam<T>& team_;
   Adjoined<T> gate_, up_;
-  ActPoint f_;
+  ActRow<T> f_;
   KeptNumbers<T> kept_gate_, kept_up_;
 };
 

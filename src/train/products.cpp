@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace ruv {
 namespace {
@@ -12,8 +13,55 @@ constexpr int64_t kDecodedNumbers = int64_t{1} << 21;  // at a time
 constexpr bool is_float(float) { return true; }
 constexpr bool is_float(double) { return false; }
 
+// A block that is turned at once: a line of memory wide, and few rows, since rows of a copy lie a
+// power of two apart and many of them would meet in one set of a cache.
+constexpr int64_t kTurnedRows = 8;
+constexpr int64_t kTurnedCols = 16;
+constexpr int64_t kStretch = 1024;  // columns that are turned as an item
+
 // n blocks of `size` cover it.
 int64_t blocks_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+using Four = float __attribute__((vector_size(16)));
+
+// to[i][j] = from[j][i] for i, j below 4.
+void turn_four(const float* from, int64_t from_step, float* to, int64_t to_step) {
+  Four row[4];
+  for (int64_t j = 0; j < 4; ++j) std::memcpy(&row[j], from + j * from_step, sizeof(Four));
+  const Four low01 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
+  const Four low23 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
+  const Four high01 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
+  const Four high23 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+  const Four turned[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                          __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                          __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                          __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  for (int64_t i = 0; i < 4; ++i) std::memcpy(to + i * to_step, &turned[i], sizeof(Four));
+}
+
+// Rows [row, row + kTurnedRows) and columns [col, col + kTurnedCols) of a factor, as far as it has
+// them, by rows `a.n_cols` apart.
+template <class T>
+void turn_block(const Factor<T>& a, int64_t row, int64_t col, T* to) {
+  const int64_t n_rows = std::min(kTurnedRows, a.n_rows - row);
+  const int64_t n_cols = std::min(kTurnedCols, a.n_cols - col);
+  const T* const from = a.at + row * a.row_step + col * a.col_step;
+  if constexpr (is_float(T{})) {
+    if (n_rows == kTurnedRows && n_cols == kTurnedCols && a.row_step == 1) {
+      for (int64_t i = 0; i < kTurnedRows; i += 4) {
+        for (int64_t j = 0; j < kTurnedCols; j += 4) {
+          turn_four(from + i + j * a.col_step, a.col_step, to + i * a.n_cols + j, a.n_cols);
+        }
+      }
+      return;
+    }
+  }
+  for (int64_t i = 0; i < n_rows; ++i) {
+    for (int64_t j = 0; j < n_cols; ++j) {
+      to[i * a.n_cols + j] = from[i * a.row_step + j * a.col_step];
+    }
+  }
+}
 
 }  // namespace
 
@@ -28,9 +76,11 @@ MatrixProducts<T>::MatrixProducts(WorkerPool& pool, const Kernels& kernels)
 template <class T>
 void MatrixProducts<T>::reserve(int64_t k) {
   for (Scratch& s : scratch_) {
-    s.b.resize(std::max(s.b.size(), static_cast<size_t>(group_ * k)));
+    if (!is_float(T{})) {
+      s.column.resize(std::max(s.column.size(), static_cast<size_t>(k)));
+      continue;
+    }
     s.out.resize(static_cast<size_t>(kRowsOfPart * group_));
-    if (!is_float(T{})) continue;
     s.packed.resize(std::max(s.packed.size(), static_cast<size_t>(kernel_->group_bytes(k) + 64)));
   }
 }
@@ -40,15 +90,14 @@ template <class T>
 Factor<T> MatrixProducts<T>::by_rows(Factor<T> a) {
   if (a.col_step == 1) return a;
   copy_.resize(std::max(copy_.size(), static_cast<size_t>(a.n_rows * a.n_cols)));
-  constexpr int64_t kTile = 32;
-  pool_->run_items(blocks_of(a.n_rows, kTile), [&](int, int64_t item) {
-    const int64_t first = item * kTile;
-    const int64_t end = std::min(a.n_rows, first + kTile);
-    for (int64_t j = 0; j < a.n_cols; ++j) {
-      const T* const from = a.at + j * a.col_step;
-      for (int64_t i = first; i < end; ++i) {
-        copy_[static_cast<size_t>(i * a.n_cols + j)] = from[i * a.row_step];
-      }
+  const int64_t n_down = blocks_of(a.n_rows, kTurnedRows);
+  const int64_t n_across = blocks_of(a.n_cols, kStretch);
+  pool_->run_items(n_down * n_across, [&](int, int64_t item) {
+    const int64_t row = item % n_down * kTurnedRows;
+    const int64_t begin = item / n_down * kStretch;
+    const int64_t end = std::min(a.n_cols, begin + kStretch);
+    for (int64_t col = begin; col < end; col += kTurnedCols) {
+      turn_block(a, row, col, copy_.data() + row * a.n_cols + col);
     }
   });
   return whole<T>(copy_.data(), a.n_rows, a.n_cols);
@@ -80,38 +129,44 @@ void MatrixProducts<T>::multiply_on(int thread, ProductOut<T> out, Factor<T> a, 
   }
 }
 
-// Rows of the group as the kernel packs them; those that lie by columns are copied first.
+// Rows first, first + 1, … of b as a group of the kernel. Of those that lie by columns, a step of
+// the group is numbers that follow each other.
+template <>
+void MatrixProducts<float>::pack_group(const Factor<float>& b, int64_t first, std::byte* to) const {
+  const int64_t n = std::min(group_, b.n_rows - first);
+  const float* const from = b.at + first * b.row_step;
+  if (b.row_step == 1) {
+    auto* const steps = reinterpret_cast<float*>(to);
+    for (int64_t p = 0; p < b.n_cols; ++p) {
+      float* const step = steps + p * group_;
+      std::fill(std::copy_n(from + p * b.col_step, n, step), step + group_, 0.0F);
+    }
+    return;
+  }
+  const std::byte* rows[64] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    rows[i] = reinterpret_cast<const std::byte*>(from + i * b.row_step);
+  }
+  kernel_->pack(to, rows, b.n_cols);
+}
+
+// Sums of parts that are added are computed apart first.
 template <>
 void MatrixProducts<float>::multiply_part(int thread, ProductOut<float> out, const Factor<float>& a,
                                           const Factor<float>& b, const Part& part) {
   Scratch& s = scratch_[static_cast<size_t>(thread)];
   auto* const packed =
       reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(s.packed.data()) + 63) / 64 * 64);
-  const int64_t k = a.n_cols;
-  const std::byte* rows[64] = {};
   for (int64_t group = part.groups.begin; group < part.groups.end; ++group) {
     const int64_t first = group * group_;
     const int64_t n = std::min(group_, b.n_rows - first);
-    if (b.col_step != 1) {
-      for (int64_t p = 0; p < k; ++p) {
-        const float* const from = b.at + first * b.row_step + p * b.col_step;
-        for (int64_t i = 0; i < n; ++i) {
-          s.b[static_cast<size_t>(i * k + p)] = from[i * b.row_step];
-        }
-      }
-    }
-    for (int64_t i = 0; i < group_; ++i) {
-      const float* const row =
-          b.col_step == 1 ? b.at + (first + i) * b.row_step : s.b.data() + i * k;
-      rows[i] = i < n ? reinterpret_cast<const std::byte*>(row) : nullptr;
-    }
-    kernel_->pack(packed, rows, k);
+    pack_group(b, first, packed);
     const int64_t n_rows = part.rows.end - part.rows.begin;
     float* const to = out.at + part.rows.begin * out.step + first;
     kernel_->run({.weights = packed,
                   .act = reinterpret_cast<const std::byte*>(a.at + part.rows.begin * a.row_step),
                   .out = out.adds ? s.out.data() : to,
-                  .k = k,
+                  .k = a.n_cols,
                   .n_groups = 1,
                   .n_cols = n,
                   .n_rows = n_rows,
@@ -136,8 +191,8 @@ void MatrixProducts<double>::multiply_part(int thread, ProductOut<double> out,
        ++j) {
     const double* column = b.at + j * b.row_step;
     if (b.col_step != 1) {
-      for (int64_t p = 0; p < k; ++p) s.b[static_cast<size_t>(p)] = column[p * b.col_step];
-      column = s.b.data();
+      for (int64_t p = 0; p < k; ++p) s.column[static_cast<size_t>(p)] = column[p * b.col_step];
+      column = s.column.data();
     }
     for (int64_t i = part.rows.begin; i < part.rows.end; ++i) {
       const double* const row = a.at + i * a.row_step;

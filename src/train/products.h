@@ -62,7 +62,8 @@ class MatrixProducts {
  private:
   // A thread's own memory, so that parts allocate nothing.
   struct Scratch {
-    std::vector<T> b, out;          // rows of a group as they are packed; a product to be added
+    std::vector<T> column;          // double only: a row of b that lies by columns
+    std::vector<T> out;             // float32 only: a product to be added
     std::vector<std::byte> packed;  // float32 only
   };
   // A part of a product: rows of a, and groups of b's rows.
@@ -71,6 +72,8 @@ class MatrixProducts {
   };
   void multiply_part(int thread, ProductOut<T> out, const Factor<T>& a, const Factor<T>& b,
                      const Part& part);
+  // Requires: float32, room for a group of b.n_cols numbers a row.
+  void pack_group(const Factor<T>& b, int64_t first, std::byte* to) const;
   // a by rows: itself or a copy.
   Factor<T> by_rows(Factor<T> a);
   // f(number of the first row, rows) for blocks of the matrix that are whole in memory.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "train/softmax.h"
+
 namespace ruv {
 namespace {
 
@@ -314,14 +316,12 @@ typename NormEntry<T>::Moments NormEntry<T>::moments_of(const T* x) const {
   const auto n = static_cast<double>(x_.n_cols);
   Moments m;
   if (params_.kind == Norm::layer) {
-    for (int64_t c = 0; c < x_.n_cols; ++c) m.mean += double{x[c]};
-    m.mean /= n;
+    m.mean = sum_in_lanes(x_.n_cols, [&](int64_t c) { return double{x[c]}; }) / n;
   }
-  double squares = 0;
-  for (int64_t c = 0; c < x_.n_cols; ++c) {
+  const double squares = sum_in_lanes(x_.n_cols, [&](int64_t c) {
     const double d = double{x[c]} - m.mean;
-    squares += d * d;
-  }
+    return d * d;
+  });
   m.inverse = 1 / std::sqrt(squares / n + double{params_.eps});
   return m;
 }
@@ -378,14 +378,11 @@ void NormEntry<T>::backward() {
     T* const g = out_.adjoint(i);
     const T* const x = kept_x_.get() + i * x_.n_cols;
     const T* const w = weight_.values + first_weight(i);
-    double sum = 0;
-    double along = 0;
-    for (int64_t c = 0; c < x_.n_cols; ++c) {
-      const double of_unit = double{g[c]} * double{w[c]};
-      sum += of_unit;
-      along += of_unit * (double{x[c]} - m.mean) * m.inverse;
-    }
-    const double mean = params_.kind == Norm::layer ? sum / n : 0;
+    const bool has_mean = params_.kind == Norm::layer;
+    const auto of_units = [&](int64_t c) { return double{g[c]} * double{w[c]}; };
+    const double mean = has_mean ? sum_in_lanes(x_.n_cols, of_units) / n : 0;
+    const double along = sum_in_lanes(
+        x_.n_cols, [&](int64_t c) { return of_units(c) * (double{x[c]} - m.mean) * m.inverse; });
     T* const to = x_.adjoint(i);
     for (int64_t c = 0; c < x_.n_cols; ++c) {
       const double unit = (double{x[c]} - m.mean) * m.inverse;

@@ -7,8 +7,47 @@ namespace {
 
 // A segment that finds no good end is at most this many times as long as asked for.
 constexpr int64_t kLongest = 4;
+// A block may be this many times as large as what it is taken for.
+constexpr int64_t kRoomier = 2;
+constexpr int64_t kLeastNumbers = 1024;
 
 }  // namespace
+
+// Sizes are rounded up to few, so that blocks fit steps that are nearly the same.
+template <class T>
+KeptMemory<T>::Block KeptMemory<T>::take(int64_t n) {
+  int64_t step = kLeastNumbers;
+  while (step * 16 < n) step *= 2;
+  const int64_t rounded = (n + step - 1) / step * step;
+  Block block;
+  const auto found = free_.lower_bound(rounded);
+  if (found != free_.end() && found->first <= kRoomier * rounded) {
+    block = {std::move(found->second), found->first};
+    free_bytes_ -= block.n * int64_t{sizeof(T)};
+    free_.erase(found);
+  } else {
+    block = {std::make_unique_for_overwrite<T[]>(static_cast<size_t>(rounded)), rounded};
+  }
+  now_ += block.n * int64_t{sizeof(T)};
+  peak_ = std::max(peak_, now_);
+  return block;
+}
+
+template <class T>
+void KeptMemory<T>::give(Block block) {
+  now_ -= block.n * int64_t{sizeof(T)};
+  free_bytes_ += block.n * int64_t{sizeof(T)};
+  free_.emplace(block.n, std::move(block.numbers));
+}
+
+template <class T>
+void KeptMemory<T>::begin_step() {
+  if (now_ + free_bytes_ > kRoomier * peak_) {
+    free_.clear();
+    free_bytes_ = 0;
+  }
+  peak_ = now_;
+}
 
 // What an earlier step left is forgotten, and the peak counts from here.
 template <class T>
@@ -16,7 +55,7 @@ void Tape<T>::record(int64_t n) {
   clear();
   is_recording_ = true;
   segment_ = n;
-  kept_.peak = kept_.now;
+  kept_.begin_step();
 }
 
 template <class T>
@@ -120,6 +159,8 @@ void Tape<T>::backward() {
   clear();
 }
 
+template class KeptMemory<float>;
+template class KeptMemory<double>;
 template class Tape<float>;
 template class Tape<double>;
 

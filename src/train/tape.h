@@ -10,23 +10,40 @@
 // segment's entries again, and walks them.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "train/train_memory.h"
 
 namespace ruv {
 
-// Bytes that a tape keeps.
-struct KeptBytes {
-  int64_t now = 0;
-  int64_t peak = 0;
+// Memory of the copies that a tape keeps. What is given back is taken again: steps keep what the
+// steps before them kept, and pages that the system gives anew cost more than the copies.
+template <class T>
+class KeptMemory {
+ public:
+  struct Block {
+    std::unique_ptr<T[]> numbers;
+    int64_t n = 0;  // that have room
+  };
 
-  void add(int64_t n) {
-    now += n;
-    peak = now > peak ? now : peak;
-  }
+  // Room for n numbers, of any value. Throws std::bad_alloc.
+  Block take(int64_t n);
+  void give(Block block);
+  // Bytes in use, and the most that were since the last call of begin_step().
+  int64_t now() const { return now_; }
+  int64_t peak() const { return peak_; }
+  // Lets go of memory where much more is held than the step before needed.
+  void begin_step();
+
+ private:
+  std::multimap<int64_t, std::unique_ptr<T[]>> free_;  // by their numbers
+  int64_t now_ = 0;
+  int64_t peak_ = 0;
+  int64_t free_bytes_ = 0;
 };
 
 // A copy of numbers, while it is needed. What all copies of a tape take is counted, since it is
@@ -37,28 +54,30 @@ class KeptNumbers {
   KeptNumbers() = default;
   ~KeptNumbers() { drop(); }
   KeptNumbers(KeptNumbers&& other) noexcept
-      : numbers_(std::move(other.numbers_)), bytes_(std::exchange(other.bytes_, nullptr)) {}
+      : block_(std::move(other.block_)),
+        n_(std::exchange(other.n_, 0)),
+        memory_(std::exchange(other.memory_, nullptr)) {}
   KeptNumbers& operator=(KeptNumbers&&) = delete;
 
-  void keep(const T* from, int64_t n, KeptBytes& bytes) {
+  void keep(const T* from, int64_t n, KeptMemory<T>& memory) {
     drop();
-    numbers_.assign(from, from + n);
-    bytes_ = &bytes;
-    bytes_->add(n_bytes());
+    block_ = memory.take(n);
+    n_ = n;
+    memory_ = &memory;
+    std::copy_n(from, n, block_.numbers.get());
   }
   void drop() {
-    if (bytes_ != nullptr) bytes_->add(-n_bytes());
-    bytes_ = nullptr;
-    numbers_ = {};
+    if (memory_ != nullptr) memory_->give(std::move(block_));
+    memory_ = nullptr;
+    n_ = 0;
   }
-  const T* get() const { return numbers_.data(); }
-  int64_t size() const { return std::ssize(numbers_); }
+  const T* get() const { return block_.numbers.get(); }
+  int64_t size() const { return n_; }
 
  private:
-  int64_t n_bytes() const { return std::ssize(numbers_) * int64_t{sizeof(T)}; }
-
-  std::vector<T> numbers_;
-  KeptBytes* bytes_ = nullptr;
+  typename KeptMemory<T>::Block block_;
+  int64_t n_ = 0;
+  KeptMemory<T>* memory_ = nullptr;
 };
 
 // Memory that an entry reads and writes, in the order of both.
@@ -111,7 +130,7 @@ class Tape {
 
   // Entries that were recorded, and bytes that they keep.
   int64_t n_entries() const { return std::ssize(entries_); }
-  KeptBytes& kept() { return kept_; }
+  KeptMemory<T>& kept() { return kept_; }
 
  private:
   // Numbers as they were before the segment.
@@ -133,7 +152,7 @@ class Tape {
 
   bool is_recording_ = false;
   int64_t segment_ = 0;
-  KeptBytes kept_;
+  KeptMemory<T> kept_;  // outlives what entries and segments keep
   std::vector<std::unique_ptr<TapeEntry<T>>> entries_;
   std::vector<Segment> segments_;
   std::map<T*, T*> known_;  // ranges of the last segment, from begin to end, that do not meet

@@ -18,7 +18,7 @@ TrainOps<T>::TrainOps(TrainDevice<T>& device, WorkerPool& pool, const Kernels& k
     : device_(device),
       pool_(pool),
       products_(pool, kernels),
-      team_{pool, products_, device.tape().kept()} {}
+      team_{pool, products_, device.tape().kept(), kernels} {}
 
 template <class T>
 template <class Entry, class... Args>

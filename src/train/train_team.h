@@ -13,7 +13,8 @@ template <class T>
 struct TrainTeam {
   WorkerPool& pool;
   MatrixProducts<T>& products;
-  KeptBytes& kept;
+  KeptMemory<T>& kept;
+  const Kernels& kernels;
 };
 
 // Fewer numbers than this are computed by one thread.

@@ -114,7 +114,7 @@ Result<StepReport> Trainer::step(std::span<const TrainSequence> sequences) {
   double sum = 0;
   for (const TrainBatch& batch : batches) {
     sum += TRY(compute(batch, true, scale));
-    report.kept_bytes = std::max(report.kept_bytes, device_->tape().kept().peak);
+    report.kept_bytes = std::max(report.kept_bytes, device_->tape().kept().peak());
   }
   report.loss = sum * scale;
   report.gradient_norm = gradient_norm<float>(parameters_.all(), pool_);
