@@ -112,7 +112,7 @@ double AttendEntry<T>::added(const Tile& tile, int64_t row, int64_t key) const {
   return sum;
 }
 
-// Scores are q · k · scale, capped; what is added comes after the cap. Of most models neither is.
+// Scores are q · k · scale, capped; what is added comes after the cap. Most models have neither.
 template <class T>
 void AttendEntry<T>::score(int thread, const Tile& tile, const T* q, Scratch& s, bool slopes) {
   const int64_t n_keys = tile.n_keys();
@@ -184,7 +184,7 @@ void AttendEntry<T>::attend(int thread, const Tile& tile, Scratch& s) {
 // Heads only read what they have in common, so each is an item.
 template <class T>
 void AttendEntry<T>::run(bool keeps) {
-  if (keeps) kept_q_.keep(rows_.q.values, rows_.q.size(), this->team_.kept);
+  if (keeps) kept_q_.keep(rows_.q.values, rows_.q.size(), this->team_);
   prepare();
   const int64_t n_heads = params_.n_heads;
   this->team_.pool.run_items(std::ssize(batch_.sequences) * n_heads, [&](int thread, int64_t item) {
@@ -287,7 +287,7 @@ void AttendEntry<T>::backward() {
       }
     }
   });
-  std::fill_n(rows_.out.adjoints, rows_.out.size(), T{0});
+  clear_adjoints(this->team_, rows_.out);
   tidy();
 }
 

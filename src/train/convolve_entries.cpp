@@ -10,7 +10,7 @@ namespace ruv {
 // Sums are taken again on the way back.
 template <class T>
 void ShortConvEntry<T>::run(bool keeps) {
-  if (keeps) kept_.keep(bcx_.values, bcx_.size(), this->team_.kept);
+  if (keeps) kept_.keep(bcx_.values, bcx_.size(), this->team_);
   const int64_t n = out_.n_cols;
   const int64_t n_taps = filter_.n_taps(n);
   each_columns(this->team_.pool, bcx_.n_rows, n, [&](Range columns) {
@@ -98,7 +98,7 @@ double ConvolveEntry<T>::sum_of(const BatchSequence& sequence, int64_t i, int64_
 // From the last row on, which no other reads.
 template <class T>
 void ConvolveEntry<T>::run(bool keeps) {
-  if (keeps) kept_.keep(x_.values, x_.size(), this->team_.kept);
+  if (keeps) kept_.keep(x_.values, x_.size(), this->team_);
   each_columns(this->team_.pool, x_.n_rows, x_.n_cols, [&](Range columns) {
     for (const BatchSequence& sequence : batch_.sequences) {
       for (int64_t i = sequence.n_rows - 1; i >= 0; --i) {
@@ -191,9 +191,9 @@ template <class T>
 void RecurrenceEntry<T>::run(bool keeps) {
   const Adjoined<T>& x = rows_.x;
   if (keeps) {
-    kept_x_.keep(x.values, x.size(), this->team_.kept);
-    kept_input_.keep(rows_.input_gate.values, x.size(), this->team_.kept);
-    kept_decay_.keep(rows_.decay_gate.values, x.size(), this->team_.kept);
+    kept_x_.keep(x.values, x.size(), this->team_);
+    kept_input_.keep(rows_.input_gate.values, x.size(), this->team_);
+    kept_decay_.keep(rows_.decay_gate.values, x.size(), this->team_);
   }
   each_columns(this->team_.pool, x.n_rows, x.n_cols, [&](Range columns) {
     for (const BatchSequence& sequence : batch_.sequences) {
@@ -209,7 +209,7 @@ void RecurrenceEntry<T>::run(bool keeps) {
       }
     }
   });
-  if (keeps) kept_states_.keep(x.values, x.size(), this->team_.kept);
+  if (keeps) kept_states_.keep(x.values, x.size(), this->team_);
 }
 
 // of_state runs from the last row to the first.

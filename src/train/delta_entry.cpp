@@ -124,9 +124,9 @@ void DeltaEntry<T>::step(int64_t row, int64_t head, const Inputs& in, T* state, 
 template <class T>
 void DeltaEntry<T>::run(bool keeps) {
   if (keeps) {
-    kept_qkv_.keep(rows_.qkv.values, rows_.qkv.size(), this->team_.kept);
-    kept_beta_.keep(rows_.beta.values, rows_.beta.size(), this->team_.kept);
-    kept_decay_.keep(rows_.decay.values, rows_.decay.size(), this->team_.kept);
+    kept_qkv_.keep(rows_.qkv.values, rows_.qkv.size(), this->team_);
+    kept_beta_.keep(rows_.beta.values, rows_.beta.size(), this->team_);
+    kept_decay_.keep(rows_.decay.values, rows_.decay.size(), this->team_);
   }
   prepare(false);
   const Inputs in = {rows_.qkv.values, rows_.beta.values, rows_.decay.values};

@@ -79,7 +79,7 @@ double RouteEntry<T>::divisor_of(double sum) const {
 // The routes are kept as well: which experts were chosen is read from them.
 template <class T>
 void RouteEntry<T>::run(bool keeps) {
-  if (keeps) kept_logits_.keep(logits_.values, logits_.size(), this->team_.kept);
+  if (keeps) kept_logits_.keep(logits_.values, logits_.size(), this->team_);
   const int64_t n = n_chosen();
   for (int64_t i = 0; i < logits_.n_rows; ++i) {
     const std::vector<double> scores = scores_of(logits_.row(i));
@@ -95,7 +95,7 @@ void RouteEntry<T>::run(bool keeps) {
       route[n + at] = static_cast<T>(weight);
     }
   }
-  if (keeps) kept_routes_.keep(routes_.values, routes_.size(), this->team_.kept);
+  if (keeps) kept_routes_.keep(routes_.values, routes_.size(), this->team_);
 }
 
 // With D the divisor and c what a weight is multiplied by: d of a score += c · g / D, less, where D
@@ -240,8 +240,8 @@ typename ExpertsEntry<T>::Inner ExpertsEntry<T>::compute(const Expert& expert, c
 template <class T>
 void ExpertsEntry<T>::run(bool keeps) {
   if (keeps) {
-    kept_x_.keep(rows_.x.values, rows_.x.size(), this->team_.kept);
-    kept_routes_.keep(rows_.routes.values, rows_.routes.size(), this->team_.kept);
+    kept_x_.keep(rows_.x.values, rows_.x.size(), this->team_);
+    kept_routes_.keep(rows_.routes.values, rows_.routes.size(), this->team_);
   }
   const std::vector<Choice> choices = choices_of(rows_.routes.values);
   const int64_t n_cols = rows_.out.n_cols;

@@ -159,8 +159,8 @@ void GateEntry<double>::apply(double* gate, const double* up, int64_t n) const {
 template <class T>
 void GateEntry<T>::run(bool keeps) {
   if (keeps) {
-    kept_gate_.keep(gate_.values, gate_.size(), team_.kept);
-    kept_up_.keep(up_.values, up_.size(), team_.kept);
+    kept_gate_.keep(gate_.values, gate_.size(), team_);
+    kept_up_.keep(up_.values, up_.size(), team_);
   }
   each_row(team_.pool, gate_.n_rows, 8 * gate_.n_cols,
            [&](int64_t i) { apply(gate_.row(i), up_.row(i), gate_.n_cols); });

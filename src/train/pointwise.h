@@ -55,7 +55,7 @@ class PointwiseEntry final : public TapeEntry<T> {
   PointwiseEntry(TrainTeam<T>& team, Adjoined<T> x, Point f) : team_(team), x_(x), f_(f) {}
 
   void run(bool keeps) override {
-    if (keeps) kept_.keep(x_.values, x_.size(), team_.kept);
+    if (keeps) kept_.keep(x_.values, x_.size(), team_);
     each_row(team_.pool, x_.n_rows, 8 * x_.n_cols, [&](int64_t i) {
       T* const x = x_.row(i);
       for (int64_t c = 0; c < x_.n_cols; ++c) x[c] = static_cast<T>(f_.value(double{x[c]}));
@@ -93,7 +93,7 @@ class GateEntry final : public TapeEntry<T> {
   void use(MemoryUse<T>& use) const override;
 
  private:
-  // Of a row.
+  // Changes a row.
   void apply(T* gate, const T* up, int64_t n) const;
 
   TrainTeam<T>& team_;

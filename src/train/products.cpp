@@ -7,8 +7,12 @@
 namespace ruv {
 namespace {
 
-constexpr int64_t kRowsOfPart = 512;
-constexpr int64_t kGroupsOfPart = 4;
+// Rows of a part of a product. More pack the other factor's rows less often, fewer keep sums that
+// are added in the second-level cache and give more threads a part.
+constexpr int64_t kMostRows = 2048;
+constexpr int64_t kMostRowsAdded = 512;
+constexpr int64_t kLeastRows = 192;  // a multiple of the rows of a kernel's tile
+constexpr int64_t kPartsOfThread = 4;
 constexpr int64_t kDecodedNumbers = int64_t{1} << 21;  // at a time
 constexpr bool is_float(float) { return true; }
 constexpr bool is_float(double) { return false; }
@@ -80,7 +84,7 @@ void MatrixProducts<T>::reserve(int64_t k) {
       s.column.resize(std::max(s.column.size(), static_cast<size_t>(k)));
       continue;
     }
-    s.out.resize(static_cast<size_t>(kRowsOfPart * group_));
+    s.out.resize(static_cast<size_t>(kMostRowsAdded * group_));
     s.packed.resize(std::max(s.packed.size(), static_cast<size_t>(kernel_->group_bytes(k) + 64)));
   }
 }
@@ -103,34 +107,35 @@ Factor<T> MatrixProducts<T>::by_rows(Factor<T> a) {
   return whole<T>(copy_.data(), a.n_rows, a.n_cols);
 }
 
-// Parts are of fixed size, whatever the number of threads.
+// A part is one group. Its number of rows has no effect on the numbers.
 template <class T>
 void MatrixProducts<T>::multiply(ProductOut<T> out, Factor<T> a, Factor<T> b) {
   if (a.n_rows == 0 || b.n_rows == 0) return;
   reserve(a.n_cols);
   const Factor<T> rows = by_rows(a);
   const int64_t n_groups = blocks_of(b.n_rows, group_);
-  const int64_t n_wide = blocks_of(n_groups, kGroupsOfPart);
-  const int64_t n_high = blocks_of(a.n_rows, kRowsOfPart);
-  pool_->run_items(n_wide * n_high, [&](int thread, int64_t item) {
-    const int64_t row = item / n_wide * kRowsOfPart;
-    const int64_t group = item % n_wide * kGroupsOfPart;
+  const int64_t wanted = blocks_of(kPartsOfThread * pool_->n_threads(), n_groups);
+  const int64_t even = blocks_of(blocks_of(a.n_rows, wanted), kLeastRows) * kLeastRows;
+  const int64_t height = std::min(even, out.adds ? kMostRowsAdded : kMostRows);
+  pool_->run_items(n_groups * blocks_of(a.n_rows, height), [&](int thread, int64_t item) {
+    const int64_t row = item / n_groups * height;
+    const int64_t group = item % n_groups;
     multiply_part(thread, out, rows, b,
-                  {{row, std::min(a.n_rows, row + kRowsOfPart)},
-                   {group, std::min(n_groups, group + kGroupsOfPart)}});
+                  {{row, std::min(a.n_rows, row + height)}, {group, group + 1}});
   });
 }
 
 template <class T>
 void MatrixProducts<T>::multiply_on(int thread, ProductOut<T> out, Factor<T> a, Factor<T> b) {
   const int64_t n_groups = blocks_of(b.n_rows, group_);
-  for (int64_t row = 0; row < a.n_rows; row += kRowsOfPart) {
-    multiply_part(thread, out, a, b, {{row, std::min(a.n_rows, row + kRowsOfPart)}, {0, n_groups}});
+  for (int64_t row = 0; row < a.n_rows; row += kMostRowsAdded) {
+    multiply_part(thread, out, a, b,
+                  {{row, std::min(a.n_rows, row + kMostRowsAdded)}, {0, n_groups}});
   }
 }
 
-// Rows first, first + 1, … of b as a group of the kernel. Of those that lie by columns, a step of
-// the group is numbers that follow each other.
+// Rows first, first + 1, … of b as a group of the kernel. Where they lie by columns, a step of the
+// group is numbers that follow each other.
 template <>
 void MatrixProducts<float>::pack_group(const Factor<float>& b, int64_t first, std::byte* to) const {
   const int64_t n = std::min(group_, b.n_rows - first);

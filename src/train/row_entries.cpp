@@ -87,8 +87,8 @@ void ScaleEntry<T>::scale(bool adjoints) {
 template <class T>
 void MultiplyEntry<T>::run(bool keeps) {
   if (keeps) {
-    kept_x_.keep(x_.values, x_.size(), this->team_.kept);
-    kept_y_.keep(y_.values, y_.size(), this->team_.kept);
+    kept_x_.keep(x_.values, x_.size(), this->team_);
+    kept_y_.keep(y_.values, y_.size(), this->team_);
   }
   this->rows(x_, [&](int64_t i) {
     T* const x = x_.row(i);
@@ -136,8 +136,8 @@ void MultiplyEntry<T>::use(MemoryUse<T>& use) const {
 template <class T>
 void AddScaledEntry<T>::run(bool keeps) {
   if (keeps) {
-    kept_y_.keep(y_.values, y_.size(), this->team_.kept);
-    kept_values_.keep(factors_.values.values, factors_.values.size(), this->team_.kept);
+    kept_y_.keep(y_.values, y_.size(), this->team_);
+    kept_values_.keep(factors_.values.values, factors_.values.size(), this->team_);
   }
   this->rows(x_, [&](int64_t i) {
     const auto factor =
@@ -187,8 +187,8 @@ void LerpEntry<T>::run(bool keeps) {
     for (int64_t i = 0; i < out_.size(); ++i) {
       difference[static_cast<size_t>(i)] = y_.values[i] - x_.values[i];
     }
-    kept_difference_.keep(difference.data(), out_.size(), this->team_.kept);
-    kept_share_.keep(share_.values, share_.size(), this->team_.kept);
+    kept_difference_.keep(difference.data(), out_.size(), this->team_);
+    kept_share_.keep(share_.values, share_.size(), this->team_);
   }
   this->rows(out_, [&](int64_t i) {
     const T* const s = share_.row(share_.n_rows == 1 ? 0 : i);
@@ -330,7 +330,7 @@ typename NormEntry<T>::Moments NormEntry<T>::moments_of(const T* x) const {
 template <class T>
 void NormEntry<T>::run(bool keeps) {
   if (keeps) {
-    kept_x_.keep(x_.values, x_.size(), this->team_.kept);
+    kept_x_.keep(x_.values, x_.size(), this->team_);
     moments_.resize(static_cast<size_t>(x_.n_rows));
   }
   this->rows(x_, [&](int64_t i) {
@@ -408,7 +408,7 @@ void NormEntry<T>::use(MemoryUse<T>& use) const {
 // (n · d).
 template <class T>
 void CutBelowEntry<T>::run(bool keeps) {
-  if (keeps) kept_.keep(x_.values, x_.size(), this->team_.kept);
+  if (keeps) kept_.keep(x_.values, x_.size(), this->team_);
   const auto n = static_cast<double>(x_.n_cols);
   this->rows(x_, [&](int64_t i) {
     T* const x = x_.row(i);
@@ -457,8 +457,8 @@ void CutBelowEntry<T>::backward() {
 template <class T>
 void MatchSizeEntry<T>::run(bool keeps) {
   if (keeps) {
-    kept_x_.keep(x_.values, x_.size(), this->team_.kept);
-    kept_like_.keep(like_.values, like_.size(), this->team_.kept);
+    kept_x_.keep(x_.values, x_.size(), this->team_);
+    kept_like_.keep(like_.values, like_.size(), this->team_);
   }
   const auto n = static_cast<double>(x_.n_cols);
   this->rows(x_, [&](int64_t i) {

@@ -46,6 +46,9 @@ class KeptMemory {
   int64_t free_bytes_ = 0;
 };
 
+template <class T>
+struct TrainTeam;
+
 // A copy of numbers, while it is needed. What all copies of a tape take is counted, since it is
 // most of the memory of training.
 template <class T>
@@ -60,16 +63,22 @@ class KeptNumbers {
   KeptNumbers& operator=(KeptNumbers&&) = delete;
 
   void keep(const T* from, int64_t n, KeptMemory<T>& memory) {
-    drop();
-    block_ = memory.take(n);
-    n_ = n;
-    memory_ = &memory;
-    std::copy_n(from, n, block_.numbers.get());
+    std::copy_n(from, n, take(n, memory));
   }
+  // The same by all threads.
+  void keep(const T* from, int64_t n, TrainTeam<T>& team);
   void drop() {
     if (memory_ != nullptr) memory_->give(std::move(block_));
     memory_ = nullptr;
     n_ = 0;
+  }
+  // Room for n numbers, of any value.
+  T* take(int64_t n, KeptMemory<T>& memory) {
+    drop();
+    block_ = memory.take(n);
+    n_ = n;
+    memory_ = &memory;
+    return block_.numbers.get();
   }
   const T* get() const { return block_.numbers.get(); }
   int64_t size() const { return n_; }

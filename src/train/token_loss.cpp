@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/elementary.h"
+#include "train/softmax.h"
 
 namespace ruv {
 namespace {
@@ -11,16 +11,17 @@ namespace {
 // The loss of a row, whose derivative is softmax - [target]. Logits less the greatest one have
 // exponentials that neither overflow nor all vanish.
 template <class T>
-double row_loss(const T* logits, T* adjoints, int64_t n, int64_t target, double scale) {
-  double most = double{logits[0]};
-  for (int64_t c = 1; c < n; ++c) most = std::max(most, double{logits[c]});
-  double sum = 0;
-  for (int64_t c = 0; c < n; ++c) sum += exact_exp(double{logits[c]} - most);
+double row_loss(const T* logits, T* adjoints, int64_t n, int64_t target, double scale,
+                std::vector<T>& row) {
+  const Kernels& kernels = portable_kernels();
+  row.resize(static_cast<size_t>(room_for_exponentials(n)));
+  std::copy_n(logits, n, row.data());
+  const double most = greatest_of(kernels, row.data(), n);
+  const double sum = take_exponentials(kernels, row.data(), n, most);
   if (adjoints != nullptr) {
-    for (int64_t c = 0; c < n; ++c) {
-      const double share = exact_exp(double{logits[c]} - most) / sum;
-      adjoints[c] += static_cast<T>(scale * (share - (c == target ? 1 : 0)));
-    }
+    const auto factor = static_cast<T>(scale / sum);
+    for (int64_t c = 0; c < n; ++c) adjoints[c] += row[static_cast<size_t>(c)] * factor;
+    adjoints[target] -= static_cast<T>(scale);
   }
   return exact_log(sum) + most - double{logits[target]};
 }
@@ -32,13 +33,15 @@ template <class T>
 double cross_entropy(const Adjoined<T>& logits, const RowTargets& targets, double scale,
                      WorkerPool& pool) {
   std::vector<double> losses(targets.tokens.size(), 0);
-  pool.run_items(logits.n_rows, [&](int, int64_t i) {
+  std::vector<std::vector<T>> rows(static_cast<size_t>(pool.n_threads()));
+  pool.run_items(logits.n_rows, [&](int thread, int64_t i) {
     const auto at = static_cast<size_t>(i);
     const int32_t token = targets.tokens[at];
     if (token == kNoTarget) return;
     const double weight = targets.weights.empty() ? 1 : double{targets.weights[at]};
     T* const adjoints = logits.adjoints == nullptr ? nullptr : logits.adjoint(i);
-    losses[at] = weight * row_loss(logits.row(i), adjoints, logits.n_cols, token, scale * weight);
+    losses[at] = weight * row_loss(logits.row(i), adjoints, logits.n_cols, token, scale * weight,
+                                   rows[static_cast<size_t>(thread)]);
   });
   double sum = 0;
   for (const double loss : losses) sum += loss;

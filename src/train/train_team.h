@@ -34,6 +34,31 @@ void each_row(WorkerPool& pool, int64_t n_rows, int64_t n_cols, F&& f) {
   });
 }
 
+// Calls f(first, n) for stretches of n numbers, on all threads where they are many.
+template <class F>
+void each_stretch(WorkerPool& pool, int64_t n, F&& f) {
+  if (n < kNumbersForThreads) return f(int64_t{0}, n);
+  constexpr int64_t kNumbers = 65536;
+  pool.run_items((n + kNumbers - 1) / kNumbers, [&](int, int64_t item) {
+    const int64_t first = item * kNumbers;
+    f(first, n - first < kNumbers ? n - first : kNumbers);
+  });
+}
+
+template <class T>
+void KeptNumbers<T>::keep(const T* from, int64_t n, TrainTeam<T>& team) {
+  T* const to = take(n, team.kept);
+  each_stretch(team.pool, n,
+               [&](int64_t first, int64_t size) { std::copy_n(from + first, size, to + first); });
+}
+
+// What an entry took from its result is 0 after it.
+template <class T>
+void clear_adjoints(TrainTeam<T>& team, const Adjoined<T>& x) {
+  each_stretch(team.pool, x.size(),
+               [&](int64_t first, int64_t n) { std::fill_n(x.adjoints + first, n, T{0}); });
+}
+
 // f(columns) for ranges of columns that cover all: a range reads all rows, in their order.
 template <class F>
 void each_columns(WorkerPool& pool, int64_t n_rows, int64_t n_cols, F&& f) {

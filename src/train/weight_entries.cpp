@@ -32,7 +32,7 @@ void LookupEntry<T>::backward() {
       }
     });
   }
-  if (!form_.adds) std::fill_n(out_.adjoints, out_.size(), T{0});
+  if (!form_.adds) clear_adjoints(this->team_, out_);
 }
 
 template <class T>
@@ -55,7 +55,7 @@ template <class T>
 void ProductsEntry<T>::run(bool keeps) {
   const bool trained =
       std::ranges::any_of(parts_, [](const Part& part) { return part.weight->is_trained(); });
-  if (keeps && trained) kept_x_.keep(x_.values, x_.size(), this->team_.kept);
+  if (keeps && trained) kept_x_.keep(x_.values, x_.size(), this->team_);
   for (const Part& part : parts_) {
     this->team_.products.forward(part.out.values, part.out.n_cols,
                                  whole<T>(x_.row(part.first_row), part.out.n_rows, x_.n_cols),
@@ -86,7 +86,7 @@ void ProductsEntry<T>::backward() {
       });
     }
     products.backward(x_.adjoint(part.first_row), x_.n_cols, g, *part.weight);
-    std::fill_n(out.adjoints, out.size(), T{0});
+    clear_adjoints(this->team_, out);
   }
 }
 
@@ -99,7 +99,7 @@ void ProductsEntry<T>::use(MemoryUse<T>& use) const {
 // A head's numbers are columns of the rows of all heads.
 template <class T>
 void HeadProductsEntry<T>::run(bool keeps) {
-  if (keeps) kept_x_.keep(x_.values, x_.size(), this->team_.kept);
+  if (keeps) kept_x_.keep(x_.values, x_.size(), this->team_);
   for (size_t h = 0; h < heads_.size(); ++h) {
     const TrainMatrix<T>& w = *heads_[h];
     const auto head = static_cast<int64_t>(h);
@@ -122,7 +122,7 @@ void HeadProductsEntry<T>::backward() {
     }
     products.backward(x_.adjoints + head * w.n_in(), x_.n_cols, g, w);
   }
-  std::fill_n(out_.adjoints, out_.size(), T{0});
+  clear_adjoints(this->team_, out_);
 }
 
 template <class T>
