@@ -34,6 +34,7 @@ constexpr Subcommand kSubcommands[] = {
     {"info", info_command, "What a model file holds, what it needs, whether it can run", kModels},
     {"quantize", quantize_command, "Write a model file in a smaller format", kModels},
     {"train", train_command, "Train a model or an adapter on texts or answers", kModels},
+    {"learn", learn_command, "Learn from feedback, step by step, and take it back", kModels},
     {"lora", lora_command, "What adapters hold, and making one of several", kModels},
     {"sessions", sessions_command, "List, show and delete kept conversations", kModels},
     {"cache", cache_command, "What is kept on disk, and removing what can be made again", kModels},

@@ -28,6 +28,7 @@ int perplexity_command(int argc, char** argv);
 int logits_command(int argc, char** argv);
 int quantize_command(int argc, char** argv);
 int train_command(int argc, char** argv);
+int learn_command(int argc, char** argv);
 int lora_command(int argc, char** argv);
 int kv_gate_command(int argc, char** argv);
 int bench_command(int argc, char** argv);

@@ -22,9 +22,11 @@ Status check(const StepNumbers& numbers) {
   TRY(check(adam_numbers(numbers)));
   const auto is_share = [](double x) { return x >= 0 && x <= 1; };
   if (!(numbers.rate > 0) || !std::isfinite(numbers.rate) || !(numbers.greatest_norm >= 0) ||
-      !(numbers.lambda >= 0) || !std::isfinite(numbers.lambda)) {
-    return fail(Code::invalid, "learning: a rate of {}, a greatest norm of {}, a lambda of {}",
-                numbers.rate, numbers.greatest_norm, numbers.lambda);
+      !(numbers.lambda >= 0) || !std::isfinite(numbers.lambda) || !is_share(numbers.rating_share)) {
+    return fail(
+        Code::invalid,
+        "learning: a rate of {}, {} of it for ratings, a greatest norm of {}, a lambda of {}",
+        numbers.rate, numbers.rating_share, numbers.greatest_norm, numbers.lambda);
   }
   if (!is_share(numbers.fisher_decay) || !is_share(numbers.replay_share) ||
       numbers.max_anchors < 1 || numbers.max_kept < 1) {
@@ -115,10 +117,10 @@ Result<OnlineResult> OnlineLearner::step(LearnState& state, uint64_t number,
     std::copy_n(next.second.data() + at, n, adam_.second(i).data());
     at += n;
   }
-  adam_.step(model_->groups(), static_cast<int64_t>(++next.n_steps), numbers_.rate, factor,
-             model_->pool());
+  const double rate = numbers_.rate * (judgement.rating ? numbers_.rating_share : 1);
+  adam_.step(model_->groups(), static_cast<int64_t>(++next.n_steps), rate, factor, model_->pool());
   next.numbers = model_->numbers();
-  pull_to_anchors(next.numbers, next.anchors, numbers_.rate, numbers_.lambda);
+  pull_to_anchors(next.numbers, next.anchors, rate, numbers_.lambda);
   model_->put(next.numbers);
   at = 0;
   for (size_t i = 0; i < groups_.size(); ++i) {

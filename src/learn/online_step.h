@@ -18,7 +18,10 @@ namespace ruv {
 
 // Numbers of a step. Defaults are those that docs/learning.md measures.
 struct StepNumbers {
-  double rate = 5e-3;         // the larger, the faster it learns and forgets
+  double rate = 5e-3;  // the larger, the faster it learns and forgets
+  // A rating's step is shorter: it says one bit, and wrong ones must not add up. As a share of
+  // rate.
+  double rating_share = 0.1;
   double momentum = 0.9;      // share of earlier gradients in a step
   double scale_decay = 0.99;  // of the mean square that a step is divided by
   double greatest_norm = 1;   // of a gradient; 0: any

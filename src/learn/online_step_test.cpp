@@ -62,7 +62,7 @@ TEST_F(OnlineStepTest, BlameMakesAnAnswerLessLikely) {
   ASSERT_TRUE(online.step(state, 1, rated(1, 1), nullptr));
   const double before = loss(state, tiny_text(2));
   for (uint64_t i = 2; i < 12; ++i) ASSERT_TRUE(online.step(state, i, rated(2, -1), nullptr));
-  EXPECT_GT(loss(state, tiny_text(2)), before + 0.001);
+  EXPECT_GT(loss(state, tiny_text(2)), before + 1e-4);
 }
 
 // The first step of Adam has the size of the rate, whatever the gradient; the clip is of the
@@ -128,8 +128,8 @@ TEST_F(OnlineStepTest, WhatFailsChangesNothing) {
 
 TEST_F(OnlineStepTest, NumbersThatMakeNoSenseAreRefused) {
   for (const StepNumbers& numbers :
-       {StepNumbers{.rate = 0}, StepNumbers{.rate = NAN}, StepNumbers{.momentum = 1},
-        StepNumbers{.greatest_norm = -1}, StepNumbers{.lambda = -1},
+       {StepNumbers{.rate = 0}, StepNumbers{.rate = NAN}, StepNumbers{.rating_share = -1},
+        StepNumbers{.momentum = 1}, StepNumbers{.greatest_norm = -1}, StepNumbers{.lambda = -1},
         StepNumbers{.fisher_decay = 1.5}, StepNumbers{.max_anchors = 0},
         StepNumbers{.replay_share = 2}, StepNumbers{.max_kept = 0}}) {
     EXPECT_EQ(check(numbers).code(), Code::invalid);
