@@ -48,6 +48,8 @@ constexpr NumberRow kNumbers[] = {
      "The share of the steps, from the end, in which trapezoid falls"},
     {"--decay", &TrainCall::decay, 0, kAny, true,
      "Weight decay of AdamW, of matrices: larger keeps weights smaller"},
+    {"--beta2", &TrainCall::beta2, 0, 0.999999, true,
+     "How slowly AdamW's mean of squares changes: less suits short runs"},
     {"--clip", &TrainCall::clip, 0, kAny, true,
      "Gradients of a greater norm are made as long as this; 0: none"},
     {"--alpha", &TrainCall::alpha, 1e-9, kAny, true,
@@ -115,6 +117,9 @@ std::string fault_of_files(const CommandLine& line, const TrainCall& call) {
   if (call.is_adapter() && line.given("--type")) {
     return "--type is of weights: an adapter is float32";
   }
+  if (call.is_adapter() && call.optimiser == "muon") {
+    return "--optimiser muon is for matrices of layers: an adapter has none";
+  }
   const std::string* const files[] = {&call.out, &call.state, &call.log, &call.tensorboard};
   for (size_t i = 0; i < std::size(files); ++i) {
     for (size_t k = 0; k < i; ++k) {
@@ -157,6 +162,9 @@ void add_step_flags(CommandLine& line, TrainCall& call) {
   line.integer("--ctx,-c", call.n_ctx, 2, 1 << 20, "Tokens of a sequence");
   line.integer("--rows", call.n_rows, 1, 1 << 20,
                "Tokens that are computed at once; a step has as many parts as it needs");
+  line.text("--optimiser", call.optimiser,
+            "adamw, or muon for the matrices of layers and adamw for the rest");
+  line.choices({"adamw", "muon"});
   line.text("--schedule", call.shape,
             "How the rate changes: constant, linear, cosine, exponential, step, trapezoid, "
             "one_cycle");
@@ -214,7 +222,9 @@ TrainOptions options_of(const TrainCall& call) {
   options.max_rows = std::max(call.n_rows, call.n_ctx);
   options.checkpoint_entries = call.checkpoints;
   options.greatest_norm = call.clip.value;
-  options.adam.weight_decay = call.decay.value;
+  options.optimiser.adam.weight_decay = call.decay.value;
+  options.optimiser.adam.beta2 = call.beta2.value;
+  if (call.optimiser == "muon") options.optimiser.muon = MuonNumbers();
   const double peak = call.rate.value;
   options.rate = {.shape = shape_row(call.shape)->shape,
                   .peak = peak,
@@ -256,6 +266,7 @@ std::vector<RunFact> facts_of(const TrainCall& call) {
                                                       {"--fresh", call.fresh}};
   facts.push_back({"--schedule", call.shape});
   facts.push_back({"--targets", call.targets});
+  facts.push_back({"--optimiser", call.optimiser});
   for (const auto& [flag, value] : integers) facts.push_back({flag, fmt::format("{}", value)});
   for (const NumberRow& row : kNumbers) {
     if (row.is_fact) facts.push_back({row.flag, fmt::format("{}", (call.*row.number).value)});

@@ -22,9 +22,10 @@ struct TrainCall {
   std::string state, log, tensorboard;
   std::string shape = "cosine";
   std::string type = "f32";
+  std::string optimiser = "adamw";
   std::string targets;
   TrainNumber rate{"1e-4"}, min_rate{"0"}, rate_decay{"1"}, fall{"0.2"};
-  TrainNumber decay{"0.01"}, clip{"1"}, alpha{""}, prompt_weight{"0"};
+  TrainNumber decay{"0.01"}, beta2{"0.999"}, clip{"1"}, alpha{""}, prompt_weight{"0"};
   int64_t rate_every = 1;
   int64_t rank = 0;
   int64_t n_steps = 100;

@@ -49,67 +49,77 @@ double gradient_norm(std::span<const Parameter<T>> parameters, WorkerPool& pool)
   return std::sqrt(squares);
 }
 
-// Both moments begin with 0, as a Buffer does.
+// Moments begin with 0, as a Buffer does.
 template <class T>
 Result<Adam<T>> Adam<T>::create(std::span<const Parameter<T>> parameters,
-                                const AdamNumbers& numbers) {
+                                const AdamNumbers& numbers, const Choice& first_alone) {
   TRY(check(numbers));
   Adam adam;
   adam.numbers_ = numbers;
   for (const Parameter<T>& parameter : parameters) {
-    const auto n_bytes = static_cast<int64_t>(2 * parameter.values.size_bytes());
-    adam.moments_.push_back(TRY(Buffer::allocate(n_bytes)));
+    const auto n_bytes = static_cast<int64_t>(parameter.values.size_bytes());
+    const bool alone = first_alone && first_alone(parameter);
+    adam.first_.push_back(TRY(Buffer::allocate(n_bytes)));
+    adam.second_.push_back(TRY(Buffer::allocate(alone ? 0 : n_bytes)));
   }
   return adam;
 }
 
 template <class T>
 std::span<T> Adam<T>::first(size_t i) const {
-  const Buffer& both = moments_[i];
-  return {both.as<T>(), static_cast<size_t>(both.n_bytes()) / sizeof(T) / 2};
+  return {first_[i].as<T>(), static_cast<size_t>(first_[i].n_bytes()) / sizeof(T)};
 }
 
-// The second half of a parameter's buffer.
 template <class T>
 std::span<T> Adam<T>::second(size_t i) const {
-  const std::span<T> m = first(i);
-  return {m.data() + m.size(), m.size()};
+  return {second_[i].as<T>(), static_cast<size_t>(second_[i].n_bytes()) / sizeof(T)};
 }
 
 template <class T>
 int64_t Adam<T>::n_bytes() const {
   int64_t sum = 0;
-  for (const Buffer& both : moments_) sum += both.n_bytes();
+  for (const Buffer& buffer : first_) sum += buffer.n_bytes();
+  for (const Buffer& buffer : second_) sum += buffer.n_bytes();
   return sum;
+}
+
+template <class T>
+double Adam<T>::kept(const Parameter<T>& parameter, double rate) const {
+  const bool decays = parameter.matrix != nullptr || numbers_.decays_vectors;
+  return decays ? 1 - rate * numbers_.weight_decay : 1;
 }
 
 // In float64 but for what is kept.
 template <class T>
-void Adam<T>::step(std::span<const Parameter<T>> parameters, int64_t step, double rate,
-                   double factor, WorkerPool& pool) {
+void Adam<T>::change(size_t i, const Parameter<T>& parameter, int64_t step, double rate,
+                     double factor, WorkerPool& pool) {
   const auto at = static_cast<double>(step);
   const double left1 = numbers_.beta1 > 0 ? 1 - exact_pow(numbers_.beta1, at) : 1;
   const double left2 = numbers_.beta2 > 0 ? 1 - exact_pow(numbers_.beta2, at) : 1;
-  for (size_t p = 0; p < parameters.size(); ++p) {
-    const Parameter<T>& parameter = parameters[p];
-    const bool decays = parameter.matrix != nullptr || numbers_.decays_vectors;
-    const double decay = decays ? rate * numbers_.weight_decay : 0;
-    const std::span<T> first_moment = first(p);
-    const std::span<T> second_moment = second(p);
-    const int64_t n = std::ssize(parameter.values);
-    pool.run_items(parts_of(n), [&](int, int64_t part) {
-      const auto end = static_cast<size_t>(std::min(n, (part + 1) * kPart));
-      for (auto i = static_cast<size_t>(part * kPart); i < end; ++i) {
-        const double g = double{parameter.gradient[i]} * factor;
-        const double m = numbers_.beta1 * double{first_moment[i]} + (1 - numbers_.beta1) * g;
-        const double v = numbers_.beta2 * double{second_moment[i]} + (1 - numbers_.beta2) * g * g;
-        const double x = double{parameter.values[i]} * (1 - decay);
-        const double size = std::sqrt(v / left2) + numbers_.eps;
-        first_moment[i] = static_cast<T>(m);
-        second_moment[i] = static_cast<T>(v);
-        parameter.values[i] = static_cast<T>(x - rate * (m / left1) / size);
-      }
-    });
+  const double kept_share = kept(parameter, rate);
+  const std::span<T> first_moment = first(i);
+  const std::span<T> second_moment = second(i);
+  const int64_t n = std::ssize(parameter.values);
+  pool.run_items(parts_of(n), [&](int, int64_t part) {
+    const auto end = static_cast<size_t>(std::min(n, (part + 1) * kPart));
+    for (auto j = static_cast<size_t>(part * kPart); j < end; ++j) {
+      const double g = double{parameter.gradient[j]} * factor;
+      const double m = numbers_.beta1 * double{first_moment[j]} + (1 - numbers_.beta1) * g;
+      const double v = numbers_.beta2 * double{second_moment[j]} + (1 - numbers_.beta2) * g * g;
+      const double x = double{parameter.values[j]} * kept_share;
+      const double size = std::sqrt(v / left2) + numbers_.eps;
+      first_moment[j] = static_cast<T>(m);
+      second_moment[j] = static_cast<T>(v);
+      parameter.values[j] = static_cast<T>(x - rate * (m / left1) / size);
+    }
+  });
+}
+
+template <class T>
+void Adam<T>::step(std::span<const Parameter<T>> parameters, int64_t step, double rate,
+                   double factor, WorkerPool& pool) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    change(i, parameters[i], step, rate, factor, pool);
   }
 }
 

@@ -1,6 +1,8 @@
 // AdamW (Loshchilov and Hutter, 2019): Adam with weight decay apart from the gradient.
 #pragma once
 
+#include <functional>
+
 #include "train/parameters.h"
 
 namespace ruv {
@@ -25,23 +27,31 @@ double gradient_norm(std::span<const Parameter<T>> parameters, WorkerPool& pool)
 template <class T>
 class Adam {
  public:
-  // Fails: out_of_memory.
-  static Result<Adam> create(std::span<const Parameter<T>> parameters, const AdamNumbers& numbers);
+  // Parameters that `first_alone` accepts have no second moment: another optimiser changes them,
+  // with what it keeps in the first. Fails: out_of_memory.
+  using Choice = std::function<bool(const Parameter<T>&)>;
+  static Result<Adam> create(std::span<const Parameter<T>> parameters, const AdamNumbers& numbers,
+                             const Choice& first_alone = {});
 
   // Step `step`, counted from 1, with gradients times `factor`:
   //   p -= rate · weight_decay · p;  m = β1 m + (1 - β1) g;  v = β2 v + (1 - β2) g²
   //   p -= rate · (m / (1 - β1^step)) / (√(v / (1 - β2^step)) + eps)
   void step(std::span<const Parameter<T>> parameters, int64_t step, double rate, double factor,
             WorkerPool& pool);
+  // The same of parameter i alone, which has both moments.
+  void change(size_t i, const Parameter<T>& parameter, int64_t step, double rate, double factor,
+              WorkerPool& pool);
+  // What weight decay leaves of a parameter in a step at a rate.
+  double kept(const Parameter<T>& parameter, double rate) const;
 
-  // m and v of parameter i.
+  // m and v of parameter i; without a second moment that is empty.
   std::span<T> first(size_t i) const;
   std::span<T> second(size_t i) const;
   int64_t n_bytes() const;
 
  private:
   AdamNumbers numbers_;
-  std::vector<Buffer> moments_;  // m and v of each parameter
+  std::vector<Buffer> first_, second_;  // moments of each parameter
 };
 
 }  // namespace ruv

@@ -1,11 +1,12 @@
-// Schedules beside their formulas, AdamW beside numbers of PyTorch, losses and orders.
+// Schedules and optimisers beside their formulas, losses and orders.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
 #include <set>
 
-#include "train/adam.h"
+#include "base/rng.h"
+#include "train/optimiser.h"
 #include "train/rate_schedule.h"
 #include "train/train_sequence.h"
 
@@ -116,6 +117,127 @@ TEST(Adam, TheNormIsOfAllGradients) {
     WorkerPool pool(n_threads);
     EXPECT_DOUBLE_EQ(gradient_norm<float>(parameters, pool), std::sqrt(2 * 10001 * 4.0));
   }
+}
+
+// A matrix (n_out, n_in) of random numbers as a parameter.
+struct TestMatrix {
+  TestMatrix(int64_t n_out, int64_t n_in) : matrix(shape(n_out, n_in)) {
+    Rng rng(static_cast<uint64_t>(n_out * 131 + n_in));
+    for (int64_t i = 0; i < n_out * n_in; ++i) {
+      values.push_back(rng.uniform() - 0.5);
+      gradient.push_back(rng.uniform() - 0.5);
+    }
+  }
+  static Weight shape(int64_t n_out, int64_t n_in) {
+    Weight weight;
+    weight.n_out = n_out;
+    weight.n_in = n_in;
+    return weight;
+  }
+  Parameter<double> parameter() { return {"blk.0.ffn_up.weight", values, gradient, &matrix}; }
+
+  TrainMatrix<double> matrix;
+  std::vector<double> values, gradient;
+};
+
+// Products of the rows of the update with each other, where these are fewer than the columns: of
+// orthogonal rows of length 1 they would be 1 and 0.
+TEST(Muon, SingularValuesOfAnUpdateAreNearlyOne) {
+  for (const auto& [n_out, n_in] : {std::pair(6, 40), std::pair(40, 6), std::pair(9, 9)}) {
+    WorkerPool pool(2);
+    TestMatrix test(n_out, n_in);
+    const std::vector<double> before = test.values;
+    std::vector<double> momentum(before.size(), 0);
+    // Thirty iterations end where the polynomial has its orbit: between 0.7 and 1.2.
+    Muon<double> muon({.momentum = 0.9, .n_iterations = 30, .size = 1}, pool, portable_kernels());
+    ASSERT_TRUE(Muon<double>::suits(test.parameter()));
+    muon.step(test.parameter(), momentum, 2, {.rate = 0.5, .kept = 0.75});
+    const int64_t n_rows = std::min(n_out, n_in);
+    const int64_t n_cols = std::max(n_out, n_in);
+    const double unit = 0.5 * std::sqrt(static_cast<double>(n_cols));
+    const auto update = [&](int64_t row, int64_t col) {
+      const auto at = static_cast<size_t>(n_out > n_in ? col * n_in + row : row * n_in + col);
+      return (0.75 * before[at] - test.values[at]) / unit;
+    };
+    for (int64_t a = 0; a < n_rows; ++a) {
+      double along = 0;
+      for (int64_t c = 0; c < n_cols; ++c) {
+        const auto at = static_cast<size_t>(n_out > n_in ? c * n_in + a : a * n_in + c);
+        EXPECT_DOUBLE_EQ(momentum[at], 2 * test.gradient[at]);
+        along += update(a, c) * test.gradient[at];
+      }
+      EXPECT_GT(along, 0) << "an update goes along its gradient";
+      double squares = 0;
+      for (int64_t c = 0; c < n_cols; ++c) squares += update(a, c) * update(a, c);
+      EXPECT_GT(squares, 0.4);
+      EXPECT_LT(squares, 1.5);
+    }
+  }
+}
+
+// Once each: the momentum of a second step has what is left of the first.
+TEST(Muon, GradientsAreAddedToTheMomentum) {
+  WorkerPool pool(1);
+  TestMatrix test(3, 4);
+  std::vector<double> momentum(12, 1);
+  Muon<double> muon({.momentum = 0.5}, pool, portable_kernels());
+  muon.step(test.parameter(), momentum, 3, {.rate = 0, .kept = 1});
+  for (size_t i = 0; i < 12; ++i) {
+    EXPECT_DOUBLE_EQ(momentum[i], 0.5 + 3 * test.gradient[i]);
+  }
+}
+
+TEST(Muon, AGradientOfZerosChangesNothing) {
+  WorkerPool pool(1);
+  TestMatrix test(3, 4);
+  std::ranges::fill(test.gradient, 0);
+  const std::vector<double> before = test.values;
+  std::vector<double> momentum(12, 0);
+  Muon<double>({}, pool, portable_kernels()).step(test.parameter(), momentum, 1, {.rate = 1});
+  EXPECT_EQ(test.values, before);
+}
+
+TEST(Muon, IsForMatricesOfLayers) {
+  TestMatrix test(3, 4);
+  TestMatrix row(1, 4);
+  Parameter<double> embedding = test.parameter();
+  embedding.name = "token_embd.weight";
+  Parameter<double> adapter = test.parameter();
+  adapter.name = "blk.0.attn_q.weight.lora_a";
+  Parameter<double> vector = test.parameter();
+  vector.matrix = nullptr;
+  EXPECT_FALSE(Muon<double>::suits(embedding));
+  EXPECT_FALSE(Muon<double>::suits(adapter));
+  EXPECT_FALSE(Muon<double>::suits(vector));
+  EXPECT_FALSE(Muon<double>::suits(row.parameter()));
+}
+
+// Others are AdamW's, whose second moment Muon's matrices do not have.
+TEST(Optimiser, MatricesOfLayersAreMuonsAndOthersAdams) {
+  WorkerPool pool(1);
+  std::vector<float> values[2] = {std::vector<float>(12, 1.0F), std::vector<float>(12, 1.0F)};
+  std::vector<float> gradient = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13};
+  TrainMatrix<float> matrix(TestMatrix::shape(3, 4));
+  const Parameter<float> parameters[] = {{"blk.0.attn_q.weight", values[0], gradient, &matrix},
+                                         {"output.weight", values[1], gradient, &matrix}};
+  Optimiser optimiser = *Optimiser::create(parameters, {.muon = MuonNumbers()}, pool);
+  EXPECT_TRUE(optimiser.second(0).empty());
+  EXPECT_EQ(optimiser.second(1).size(), 12U);
+  EXPECT_EQ(optimiser.n_bytes(), 3 * 12 * 4);
+  optimiser.step(parameters, 1, 0.01, 1);
+  std::vector<float> expected(12, 1.0F);
+  const Parameter<float> alone[] = {{"output.weight", expected, gradient, &matrix}};
+  Adam<float> adam = *Adam<float>::create(alone, {});
+  adam.step(alone, 1, 0.01, 1, pool);
+  EXPECT_EQ(values[1], expected);
+  EXPECT_NE(values[0], expected);
+}
+
+TEST(Muon, NumbersThatMakeNoSenseAreRefused) {
+  EXPECT_EQ(check(MuonNumbers{.momentum = 1}).code(), Code::invalid);
+  EXPECT_EQ(check(MuonNumbers{.n_iterations = 0}).code(), Code::invalid);
+  EXPECT_EQ(check(MuonNumbers{.size = 0}).code(), Code::invalid);
+  EXPECT_EQ(check(OptimiserNumbers{.muon = MuonNumbers{.size = NAN}}).code(), Code::invalid);
 }
 
 TEST(Adam, NumbersThatMakeNoSenseAreRefused) {

@@ -12,7 +12,7 @@ namespace {
 // Numbers of the options that make no sense.
 Status check(const TrainOptions& options) {
   TRY(check(options.rate));
-  TRY(check(options.adam));
+  TRY(check(options.optimiser));
   if (options.n_threads < 0 || options.max_rows < 1 || options.checkpoint_entries < 0) {
     return fail(Code::invalid, "training: {} threads, {} rows, checkpoints of {} entries",
                 options.n_threads, options.max_rows, options.checkpoint_entries);
@@ -71,7 +71,7 @@ Status Trainer::prepare(const std::string& path) {
   if (parameters_.all().empty()) {
     return fail(Code::invalid, "{}: nothing of it is to be trained", path);
   }
-  adam_ = TRY(Adam<float>::create(parameters_.all(), options_.adam));
+  optimiser_ = TRY(Optimiser::create(parameters_.all(), options_.optimiser, pool_));
   activations_ = TRY(Activations::create(*model_, options_.max_rows, options_.max_rows,
                                          adapter_ ? adapter_->adapter().max_rank() : 0));
   ops_ = device_->make_ops(pool_);
@@ -125,7 +125,7 @@ Result<StepReport> Trainer::step(std::span<const TrainSequence> sequences) {
   }
   const bool clips = options_.greatest_norm > 0 && report.gradient_norm > options_.greatest_norm;
   const double factor = clips ? options_.greatest_norm / report.gradient_norm : 1;
-  adam_->step(parameters_.all(), report.step, report.rate, factor, pool_);
+  optimiser_->step(parameters_.all(), report.step, report.rate, factor);
   ++n_steps_;
   return report;
 }
@@ -142,7 +142,7 @@ Result<double> Trainer::loss(std::span<const TrainSequence> sequences) {
 }
 
 int64_t Trainer::n_bytes() const {
-  return device_->memory().n_bytes() + device_->matrices().n_bytes() + adam_->n_bytes();
+  return device_->memory().n_bytes() + device_->matrices().n_bytes() + optimiser_->n_bytes();
 }
 
 // Gradients are not kept: a step makes them anew.
@@ -150,7 +150,8 @@ TrainState Trainer::state(std::span<const RunFact> facts) const {
   TrainState state{.n_steps = n_steps_, .facts = facts, .numbers = {}};
   const std::span<const Parameter<float>> all = parameters_.all();
   for (size_t i = 0; i < all.size(); ++i) {
-    state.numbers.push_back({all[i].name, {all[i].values, adam_->first(i), adam_->second(i)}});
+    state.numbers.push_back(
+        {all[i].name, {all[i].values, optimiser_->first(i), optimiser_->second(i)}});
   }
   return state;
 }

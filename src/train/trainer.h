@@ -5,7 +5,7 @@
 #pragma once
 
 #include "model/decoder.h"
-#include "train/adam.h"
+#include "train/optimiser.h"
 #include "train/rate_schedule.h"
 #include "train/train_sequence.h"
 #include "train/train_state.h"
@@ -21,7 +21,7 @@ struct TrainOptions {
   int64_t checkpoint_entries = 0;
   double greatest_norm = 1;  // gradients of a greater norm are made as long as this; 0: any
   RateSchedule rate = {};
-  AdamNumbers adam = {};
+  OptimiserNumbers optimiser = {};
   // Weights are drawn anew of this seed (draw_weights.h): only the model's shape is taken.
   std::optional<uint64_t> fresh = {};
   // Which parameters of the model are trained, by name; null: all, or none beside an adapter.
@@ -88,7 +88,7 @@ class Trainer {
   std::shared_ptr<const Model> model_;
   Parameters<float> parameters_;
   std::optional<TrainedAdapter<float>> adapter_;
-  std::optional<Adam<float>> adam_;
+  std::optional<Optimiser> optimiser_;
   std::optional<Activations> activations_;
   std::unique_ptr<Ops> ops_;
   int64_t n_steps_ = 0;
