@@ -16,7 +16,7 @@ struct OptimiserNumbers {
 // Fails: invalid.
 Status check(const OptimiserNumbers& numbers);
 
-// Of some parameters, which are given to each step in the order of create().
+// Its parameters are given to each step in the order of create().
 class Optimiser {
  public:
   // `pool` must outlive it. Fails: out_of_memory.

@@ -120,8 +120,8 @@ TEST(Adam, TheNormIsOfAllGradients) {
 }
 
 // A matrix (n_out, n_in) of random numbers as a parameter.
-struct TestMatrix {
-  TestMatrix(int64_t n_out, int64_t n_in) : matrix(shape(n_out, n_in)) {
+struct MuonCase {
+  MuonCase(int64_t n_out, int64_t n_in) : matrix(shape(n_out, n_in)) {
     Rng rng(static_cast<uint64_t>(n_out * 131 + n_in));
     for (int64_t i = 0; i < n_out * n_in; ++i) {
       values.push_back(rng.uniform() - 0.5);
@@ -145,7 +145,7 @@ struct TestMatrix {
 TEST(Muon, SingularValuesOfAnUpdateAreNearlyOne) {
   for (const auto& [n_out, n_in] : {std::pair(6, 40), std::pair(40, 6), std::pair(9, 9)}) {
     WorkerPool pool(2);
-    TestMatrix test(n_out, n_in);
+    MuonCase test(n_out, n_in);
     const std::vector<double> before = test.values;
     std::vector<double> momentum(before.size(), 0);
     // Thirty iterations end where the polynomial has its orbit: between 0.7 and 1.2.
@@ -178,7 +178,7 @@ TEST(Muon, SingularValuesOfAnUpdateAreNearlyOne) {
 // Once each: the momentum of a second step has what is left of the first.
 TEST(Muon, GradientsAreAddedToTheMomentum) {
   WorkerPool pool(1);
-  TestMatrix test(3, 4);
+  MuonCase test(3, 4);
   std::vector<double> momentum(12, 1);
   Muon<double> muon({.momentum = 0.5}, pool, portable_kernels());
   muon.step(test.parameter(), momentum, 3, {.rate = 0, .kept = 1});
@@ -189,7 +189,7 @@ TEST(Muon, GradientsAreAddedToTheMomentum) {
 
 TEST(Muon, AGradientOfZerosChangesNothing) {
   WorkerPool pool(1);
-  TestMatrix test(3, 4);
+  MuonCase test(3, 4);
   std::ranges::fill(test.gradient, 0);
   const std::vector<double> before = test.values;
   std::vector<double> momentum(12, 0);
@@ -198,8 +198,8 @@ TEST(Muon, AGradientOfZerosChangesNothing) {
 }
 
 TEST(Muon, IsForMatricesOfLayers) {
-  TestMatrix test(3, 4);
-  TestMatrix row(1, 4);
+  MuonCase test(3, 4);
+  MuonCase row(1, 4);
   Parameter<double> embedding = test.parameter();
   embedding.name = "token_embd.weight";
   Parameter<double> adapter = test.parameter();
@@ -217,7 +217,7 @@ TEST(Optimiser, MatricesOfLayersAreMuonsAndOthersAdams) {
   WorkerPool pool(1);
   std::vector<float> values[2] = {std::vector<float>(12, 1.0F), std::vector<float>(12, 1.0F)};
   std::vector<float> gradient = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13};
-  TrainMatrix<float> matrix(TestMatrix::shape(3, 4));
+  TrainMatrix<float> matrix(MuonCase::shape(3, 4));
   const Parameter<float> parameters[] = {{"blk.0.attn_q.weight", values[0], gradient, &matrix},
                                          {"output.weight", values[1], gradient, &matrix}};
   Optimiser optimiser = *Optimiser::create(parameters, {.muon = MuonNumbers()}, pool);
