@@ -29,6 +29,8 @@ from stages import RECIPES
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILT_IN = HERE.parents[1] / "models/ruvltra-nano-q8_0.gguf"
+# Tokens that the trainer computes at once: more is faster and takes more memory (about 1 GB).
+ROWS = 4096
 STEPS = ("data", "weights", "nano", "pico", "export", "adapters", "scores")
 
 
@@ -148,7 +150,7 @@ class Build:
         arguments += ["--out", partial, "--state", state, "--save-every", recipe.save_every]
         arguments += ["--log", self.out / (stage.name + ".csv"), "--force"]
         arguments += ["--steps", self.n_steps(stage), "--sequences", stage.sequences]
-        arguments += ["--ctx", recipe.context, "--rows", recipe.context, "--seed", recipe.seed]
+        arguments += ["--ctx", recipe.context, "--rows", ROWS, "--seed", recipe.seed]
         arguments += ["--threads", self.threads, *stage.flags]
         if state.exists():
             say("resuming " + stage.name)
@@ -185,8 +187,10 @@ class Build:
     def scores(self):
         self.make(self.out / "scores.json", self._score)
         self.make(self.out / "adapters.json", self._score_adapters)
+        self.make(self.out / "draft.json", self._score_draft)
         print(scores.table(json.loads((self.out / "scores.json").read_text())))
         print(scores.adapter_table(json.loads((self.out / "adapters.json").read_text())))
+        print(scores.draft_line(json.loads((self.out / "draft.json").read_text())))
 
     def _score(self, partial):
         model = self.out / "ruvltra-nano-q8_0.gguf"
@@ -200,6 +204,12 @@ class Build:
             modules += ["--lora-modules", "%s=%s" % (role, self.out / ("adapter-" + role))]
         with ServedModel(self.binary, model, *modules) as server:
             result = scores.measure_adapters(server, self.recipe.seed, limit)
+        partial.write_text(json.dumps(result, indent=1) + "\n")
+
+    def _score_draft(self, partial):
+        models = (self.out / ("ruvltra-%s-q8_0.gguf" % name) for name in ("nano", "pico"))
+        limit = max(3, self.recipe.score_limit // 10)
+        result = scores.measure_draft(self.binary, *models, self.out / "data", limit)
         partial.write_text(json.dumps(result, indent=1) + "\n")
 
     def tell_speed(self):

@@ -171,6 +171,41 @@ def measure_adapters(server, seed, limit):
     return result
 
 
+def measure_draft(binary, model, draft, folder, limit):
+    """{answers, same, tokens, alone_s, drafted_s}: greedy stories without and with a draft model,
+    one at a time. The answers of both must be the same.
+    """
+    asked = cases.cases_of_records(folder / "known_stories.jsonl", "stories", limit)
+    texts, seconds, n_tokens = [], [], 0
+    for arguments in ((), ("--draft-model", str(draft))):
+        with ServedModel(binary, model, *arguments) as server:
+            began, said = time.monotonic(), []
+            for case in asked:
+                body = {"model": "model", "temperature": 0, **case.request(False)}
+                answer = server.post("/v1/chat/completions", body)
+                said.append(answer["choices"][0]["message"]["content"])
+                n_tokens += answer["usage"]["completion_tokens"]
+            seconds.append(time.monotonic() - began)
+            texts.append(said)
+    return {
+        "answers": len(asked),
+        "same": sum(one == other for one, other in zip(*texts)),
+        "tokens": n_tokens // 2,
+        "alone_s": round(seconds[0], 3),
+        "drafted_s": round(seconds[1], 3),
+    }
+
+
+def draft_line(result):
+    """What `measure_draft` gives as a sentence."""
+    speeds = (result["tokens"] / result[key] for key in ("alone_s", "drafted_s"))
+    return "Stories with pico as draft: %d of %d answers are the same, %.0f and %.0f tokens/s." % (
+        result["same"],
+        result["answers"],
+        *speeds,
+    )
+
+
 def adapter_table(result):
     """Markdown of what `measure_adapters` gives."""
     lines = ["| adapter | held-out tasks right without | with |", "|---|---|---|"]

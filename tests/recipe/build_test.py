@@ -115,6 +115,8 @@ class BuildTest(unittest.TestCase):
         self.assertEqual(tuple(adapters), ROLES)
         for counts in adapters.values():
             self.assertGreater(counts["answers"], 0)
+        draft = json.loads((self.folder / "draft.json").read_text())
+        self.assertEqual(draft["same"], draft["answers"])
 
     def test_a_folder_of_another_recipe_is_refused(self):
         code, said = finish(self.folder, "--from", "provisional")
