@@ -44,11 +44,12 @@ class Recipe:
 _SKILLS = {"stories": 0.5, "facts": 0.5, "talk": 0.6, "arith": 0.6, "plain": 0.5}
 
 
-def _trapezoid(rate, fall, warmup=40):
-    """Rises, stays and falls to 0 in the last share `fall` of the steps. A higher rate learns
-    faster and diverges sooner.
+def _muon(rate, fall, warmup=40):
+    """Muon for matrices, AdamW for the rest. The rate rises, stays and falls to 0 in the last share
+    `fall` of the steps; a higher one learns faster and diverges sooner.
     """
-    return ("--schedule", "trapezoid", "--rate", rate, "--rate-fall", fall, "--warmup", warmup)
+    shape = ("--schedule", "trapezoid", "--rate", rate, "--rate-fall", fall, "--warmup", warmup)
+    return ("--optimiser", "muon") + shape
 
 
 FULL = Recipe(
@@ -58,16 +59,16 @@ FULL = Recipe(
     triplets=20000,
     context=1024,
     nano=(
-        Stage("nano-1", 6_000_000, _trapezoid("2e-3", "0.3"), copy_drills=0.12),
-        Stage("nano-2", 12_000_000, _trapezoid("1.5e-3", "0.7"), copy_drills=0.03, keep=_SKILLS),
+        Stage("nano-1", 6_000_000, _muon("2e-3", "0.3"), copy_drills=0.12),
+        Stage("nano-2", 12_000_000, _muon("1.5e-3", "0.7"), copy_drills=0.03, keep=_SKILLS),
     ),
-    pico=(Stage("pico", 8_000_000, _trapezoid("2e-3", "0.7"), copy_drills=0.08),),
+    pico=(Stage("pico", 8_000_000, _muon("2e-3", "0.7"), copy_drills=0.08),),
     adapter_steps=150,
     adapter_records=1500,
 )
 
 # Minutes, for a test that shows that everything works; what comes out knows next to nothing.
-_SHORT_RATE = _trapezoid("1e-3", "0.5", 1)
+_SHORT_RATE = _muon("1e-3", "0.5", 1)
 SHORT = Recipe(
     seed=1,
     megabytes=0.3,
