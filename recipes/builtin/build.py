@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the built-in model, its draft model and five adapters, and scores them.
+"""Makes the built-in model, its draft model, five adapters and an embedding model, and scores them.
 
   build.py --binary ruvllm --out FOLDER [--short] [--from scratch|provisional] [--threads N]
 
-One command makes all. Killed at any point and started again, it continues where it was, and the files
-are those of a run that was not interrupted: each file is written beside its name and renamed when
-it is complete, and the trainer resumes from its state. `--until STEP` ends after a step of `STEPS`.
-A folder belongs to one recipe; with another one it is refused.
+One command makes all. Killed at any point and started again, it continues where it was, and the
+files are those of a run that was not interrupted: each file is written beside its name and renamed
+when it is complete, and the trainer resumes from its state. `--until STEP` ends after a step of
+`STEPS`. A folder belongs to one recipe; with another one it is refused.
 """
 
 import argparse
@@ -20,10 +20,12 @@ import subprocess
 import sys
 import time
 
+import embeddings
 import first_weights
 import pack
 import roles
 import scores
+from records import read_records
 from served import ServedModel
 from stages import RECIPES
 
@@ -31,7 +33,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BUILT_IN = HERE.parents[1] / "models/ruvltra-nano-q8_0.gguf"
 # Tokens that the trainer computes at once: more is faster and takes more memory (about 1 GB).
 ROWS = 4096
-STEPS = ("data", "weights", "nano", "pico", "export", "adapters", "scores")
+STEPS = ("data", "weights", "nano", "pico", "export", "adapters", "embeddings", "scores")
 
 
 def say(text):
@@ -184,13 +186,31 @@ class Build:
         arguments += ["--rate", "2e-3", "--schedule", "cosine", "--warmup", 1]
         self.run_program(*arguments, "--threads", self.threads)
 
+    def embeddings(self):
+        """A sibling that gives vectors of tasks, trained by contrast on the triplets."""
+        self.make(self.out / "ruvltra-embed", self._embed)
+
+    def _embed(self, partial):
+        records = read_records(self.out / "data/triplets.jsonl")
+        texts = [record[key] for record in records for key in ("anchor", "positive", "negative")]
+        ids = pack.encode(self.binary, BUILT_IN, texts)
+        triplets = list(zip(ids[::3], ids[1::3], ids[2::3]))
+        epochs, seed = self.recipe.embedding_epochs, self.recipe.seed
+        table, losses = embeddings.learn(triplets, first_weights.VOCABULARY, epochs, seed)
+        say("loss of each epoch: " + ", ".join("%.3f" % loss for loss in losses))
+        embeddings.write(partial, BUILT_IN, table)
+
     def scores(self):
         self.make(self.out / "scores.json", self._score)
         self.make(self.out / "adapters.json", self._score_adapters)
         self.make(self.out / "draft.json", self._score_draft)
+        self.make(self.out / "embeddings.json", self._score_embeddings)
         print(scores.table(json.loads((self.out / "scores.json").read_text())))
         print(scores.adapter_table(json.loads((self.out / "adapters.json").read_text())))
         print(scores.draft_line(json.loads((self.out / "draft.json").read_text())))
+        for name, counts in json.loads((self.out / "embeddings.json").read_text()).items():
+            share = 100 * counts["nearer"] / counts["triplets"]
+            print("Held-out triplets in order, %s: %.1f %%" % (name, share))
 
     def _score(self, partial):
         model = self.out / "ruvltra-nano-q8_0.gguf"
@@ -210,6 +230,12 @@ class Build:
         models = (self.out / ("ruvltra-%s-q8_0.gguf" % name) for name in ("nano", "pico"))
         limit = max(3, self.recipe.score_limit // 10)
         result = scores.measure_draft(self.binary, *models, self.out / "data", limit)
+        partial.write_text(json.dumps(result, indent=1) + "\n")
+
+    def _score_embeddings(self, partial):
+        held_out, result = self.out / "data/triplets_unseen.jsonl", {}
+        for name in ("ruvltra-embed", "ruvltra-nano-q8_0.gguf"):
+            result[name] = scores.measure_embeddings(self.binary, self.out / name, held_out)
         partial.write_text(json.dumps(result, indent=1) + "\n")
 
     def tell_speed(self):

@@ -69,7 +69,7 @@ def _results(messages, i):
 
 
 def segments(messages, tools=None, answer_follows=False):
-    """[(text, role)] of a conversation; `answer_follows` opens a turn of the assistant at the end."""
+    """[(text, role)] of a conversation; `answer_follows` opens a turn of the assistant."""
     parts, prompt = [], _head(messages, tools)
     rest = messages[1:] if messages[0]["role"] == "system" else messages
     for i, message in enumerate(rest):

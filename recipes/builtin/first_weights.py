@@ -11,6 +11,7 @@ Random numbers are uniform ones of `random()`, so that a seed gives the same byt
 
 import array
 import math
+import operator
 import random
 
 import gguf_file
@@ -23,6 +24,11 @@ _GROUP = HEADS // KEY_HEADS
 # How sharply the first layer looks one token back; how strongly a match and a copy weigh. More of
 # each copies more certainly, and leaves less for training to say where not to copy.
 _SHARP, _MATCH, _COPY, _NOTE = 7.0, 1.4, 1.2, 0.6
+
+
+def _dot(one, other):
+    # fsum rounds once, so that its sum does not depend on how a version of Python adds.
+    return math.fsum(map(operator.mul, one, other))
 
 
 class _Random:
@@ -44,9 +50,9 @@ class _Random:
             vector = [self.random() - 0.5 for _ in range(size)]
             for _ in range(2):  # twice: once leaves rounding
                 for other in vectors:
-                    along = sum(map(float.__mul__, vector, other))
+                    along = _dot(vector, other)
                     vector = [v - along * o for v, o in zip(vector, other)]
-            length = math.sqrt(sum(v * v for v in vector))
+            length = math.sqrt(_dot(vector, vector))
             vectors.append([v / length for v in vector])
         return vectors
 
@@ -99,8 +105,8 @@ class Weights:
         rows = self.tensors["token_embd.weight"]
         for row in rows:
             _put(row, [1.0] + [0.0] * HEAD, KEEP)
-        lengths = [math.sqrt(sum(v * v for v in row) / HIDDEN) for row in rows]
-        self._unit = len(rows) / sum(lengths)  # what the norm makes of 1
+        lengths = [math.sqrt(_dot(row, row) / HIDDEN) for row in rows]
+        self._unit = len(rows) / math.fsum(lengths)  # what the norm makes of 1
         self._basis = self._draw.orthonormal(KEEP, KEEP)
         self._noted = self._draw.orthonormal(HEAD, KEEP)
         self._look_one_back()
@@ -143,9 +149,7 @@ class Weights:
         slow = [i for i in range(half) if THETA ** (-i / half) < 0.0015]
         channels = slow + [i + half for i in slow]
         mix = self._draw.orthonormal(HEAD, HEAD)[: len(channels)]
-        wanted = [
-            [sum(m * n for m, n in zip(row, column)) for column in zip(*self._noted)] for row in mix
-        ]
+        wanted = [[_dot(row, column) for column in zip(*self._noted)] for row in mix]
         first = key_head * HEAD
         _scale(keys[first : first + HEAD], 0.1)
         for channel, row in zip(channels, mix):

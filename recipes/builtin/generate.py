@@ -156,7 +156,7 @@ def plain_records(paths, seed):
 
 
 def write_training(folder, options, forbidden, manifest):
-    """Categories in turn, always the one that lags most, up to the wanted size; then plain texts."""
+    """Categories in turn, always the one that lags most, up to the size; then plain texts."""
     index, writer = MinHashIndex(), Writer(folder, "train.jsonl")
     sources = {name: Source(name, "train", options.seed, index, forbidden) for name in CATEGORIES}
     written = dict.fromkeys(CATEGORIES, 0)

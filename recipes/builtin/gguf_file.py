@@ -58,6 +58,14 @@ def read_metadata(path):
     return metadata
 
 
+def texts_of(entry):
+    """The texts of a list of texts in what `read_metadata` gives."""
+    reader = _Reader(entry[1])
+    if entry[0] != _LIST or reader.number("I") != _TEXT:
+        raise ValueError("is not a list of texts")
+    return [reader.text() for _ in range(reader.number("Q"))]
+
+
 def uint32(value):
     """A value for `write`."""
     return _UINT32, struct.pack("<I", value)

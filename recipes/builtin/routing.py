@@ -50,14 +50,14 @@ def _task(draw, agent):
 
 
 def routing(draw):
-    """{messages}: one to four tasks, answered with JSON or with the agent's name."""
+    """{messages}: one to six tasks, answered with JSON or with the agent's name."""
     messages = []
     if draw.chance(0.5):
         listed = draw.mixed(AGENTS) if draw.chance(0.5) else AGENTS
         messages.append(
             {"role": "system", "content": draw.pick("route system").format(a=", ".join(listed))}
         )
-    for _ in range(draw.num(1, 4)):
+    for _ in range(draw.num(1, 6)):
         agent = draw.one(AGENTS)
         text, level = _task(draw, agent)
         if draw.chance(0.7):

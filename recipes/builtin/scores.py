@@ -15,12 +15,15 @@ import functools
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import time
 
 import cases
+import embeddings
 import roles
 from generate import EVAL
+from records import read_records
 from served import ServedModel, TooLong
 
 # Sets: the cases that came with the provisional model, and the splits of generate.py.
@@ -194,6 +197,24 @@ def measure_draft(binary, model, draft, folder, limit):
         "alone_s": round(seconds[0], 3),
         "drafted_s": round(seconds[1], 3),
     }
+
+
+def measure_embeddings(binary, model, path):
+    """{triplets, nearer}: how many anchors are nearer to their positive than to their negative, by
+    the cosine of the vectors that `ruvllm embed` gives.
+    """
+    triplets = [
+        [line[key] for key in ("anchor", "positive", "negative")] for line in read_records(path)
+    ]
+    command = [binary, "embed", "--json"] + (["--model", str(model)] if model else [])
+    texts = "".join(text + "\n" for triplet in triplets for text in triplet)
+    done = subprocess.run(command, input=texts, capture_output=True, text=True, check=True)
+    vectors = [json.loads(line)["embedding"] for line in done.stdout.splitlines()]
+    nearer = 0
+    for number in range(len(triplets)):
+        anchor, positive, negative = vectors[3 * number : 3 * number + 3]
+        nearer += embeddings.dot(anchor, positive) > embeddings.dot(anchor, negative)
+    return {"triplets": len(triplets), "nearer": nearer}
 
 
 def draft_line(result):

@@ -22,7 +22,8 @@ class Stage:
 @dataclasses.dataclass(frozen=True)
 class Recipe:
     """What makes all files. `megabytes`: of training data; `layers`: of the model and of its
-    draft; `adapter_steps`: of each adapter; `save_every`: the steps that a kill can cost.
+    draft; `adapter_steps`: of each adapter; `embedding_epochs`: over all
+    triplets; `save_every`: the steps that a kill can cost.
     """
 
     seed: int
@@ -34,6 +35,7 @@ class Recipe:
     pico: tuple
     adapter_steps: int
     adapter_records: int
+    embedding_epochs: int
     nano_layers: int = 8
     pico_layers: int = 2
     save_every: int = 50
@@ -65,6 +67,7 @@ FULL = Recipe(
     pico=(Stage("pico", 8_000_000, _muon("2e-3", "0.7"), copy_drills=0.08),),
     adapter_steps=150,
     adapter_records=1500,
+    embedding_epochs=3,
 )
 
 # Minutes, for a test that shows that everything works; what comes out knows next to nothing.
@@ -73,12 +76,13 @@ SHORT = Recipe(
     seed=1,
     megabytes=0.3,
     eval_records=12,
-    triplets=50,
+    triplets=200,
     context=1024,
     nano=(Stage("nano-1", 14_000, _SHORT_RATE, sequences=3),),
     pico=(Stage("pico", 5_000, _SHORT_RATE, sequences=3),),
     adapter_steps=3,
     adapter_records=50,
+    embedding_epochs=2,
     nano_layers=3,
     save_every=1,
     score_limit=3,

@@ -34,7 +34,7 @@ class _Talk:
     def __init__(self, draw, unseen):
         self.draw, self.unseen = draw, unseen
         self.offers, names = [], set()
-        for _ in range(draw.num(1, 5)):
+        for _ in range(draw.one([1, 1, 2, 2, 2, 3, 3, 4, 5])):
             offer = tool_library.offer(draw, unseen_library=unseen)
             if names.isdisjoint({offer.name, *self._other_names(offer)}):
                 self.offers.append(offer)
@@ -78,7 +78,7 @@ class _Talk:
                 ask = _joined(draw, ask, use.ask)
         self.add("user", _wrapped(draw, ask))
         self.add("assistant", "", tool_calls=calls)
-        if draw.chance(0.55):
+        if draw.chance(0.45):
             for use in uses:
                 self.add("tool", json.dumps(use.result, ensure_ascii=False))
             self.add("assistant", " ".join(use.answer for use in uses))
@@ -87,10 +87,10 @@ class _Talk:
 
 
 def tool_talk(draw, unseen=False):
-    """{messages, tools}: one to five tools and one to three requests; ends with the assistant."""
+    """{messages, tools}: one to five tools and one to four requests; ends with the assistant."""
     while True:
         talk = _Talk(draw, unseen)
-        for turn in range(draw.num(1, 3)):
+        for turn in range(draw.one([1, 2, 2, 3, 3, 4])):
             kind = draw.random()
             if kind < 0.1:
                 talk.refused()

@@ -20,7 +20,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "recipes/builtin/build.py"
 ROLES = ("coder", "researcher", "security", "architect", "reviewer")
 MADE = ["ruvltra-nano-q8_0.gguf", "ruvltra-pico-q8_0.gguf", "nano-1.gguf", "pico.gguf"]
+MADE += ["ruvltra-embed/model.safetensors"]
 MADE += ["adapter-%s/adapter_model.safetensors" % role for role in ROLES]
+
+sys.path.insert(0, str(BUILD.parent))
+
+import scores  # noqa: E402
 
 BINARY = ""
 
@@ -108,15 +113,22 @@ class BuildTest(unittest.TestCase):
             self.run_model("--model", nano, "--lora", self.folder / ("adapter-" + role))
 
     def test_scores_count_all_tasks(self):
-        scores = json.loads((self.folder / "scores.json").read_text())["scores"]
+        counts = json.loads((self.folder / "scores.json").read_text())["scores"]
         for task in ("calls exact", "extract exact", "routing agent", "copy exact"):
-            self.assertGreater(scores["unseen/free/" + task][1], 0, task)
+            self.assertGreater(counts["unseen/free/" + task][1], 0, task)
         adapters = json.loads((self.folder / "adapters.json").read_text())
         self.assertEqual(tuple(adapters), ROLES)
         for counts in adapters.values():
             self.assertGreater(counts["answers"], 0)
         draft = json.loads((self.folder / "draft.json").read_text())
         self.assertEqual(draft["same"], draft["answers"])
+
+    def test_embeddings_tell_tasks_apart(self):
+        counts = json.loads((self.folder / "embeddings.json").read_text())["ruvltra-embed"]
+        self.assertGreaterEqual(counts["triplets"], 20)
+        folder = self.folder / "ruvltra-embed"
+        same = scores.measure_embeddings(BINARY, folder, self.folder / "data/triplets.jsonl")
+        self.assertGreater(same["nearer"], 0.75 * same["triplets"])
 
     def test_a_folder_of_another_recipe_is_refused(self):
         code, said = finish(self.folder, "--from", "provisional")
