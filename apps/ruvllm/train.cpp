@@ -14,14 +14,16 @@
 #include "train/write_checkpoint.h"
 #include "train_call.h"
 #include "train_log.h"
+#include "train_objective.h"
 #include "train_texts.h"
 
 namespace ruv {
 namespace {
 
-// What a run learns, and what it is measured by.
+// What a run learns, and then what it is measured by.
 struct TrainData {
-  std::vector<TrainSequence> learned, held_out;
+  std::vector<TrainExample> examples;
+  size_t n_learned = 0;
 };
 
 Result<TrainData> read_data(const TrainCall& call, const Model& model) {
@@ -31,13 +33,45 @@ Result<TrainData> read_data(const TrainCall& call, const Model& model) {
     return fail(Code::invalid, "--ctx {}: the model has {} positions", call.n_ctx, h.n_ctx_train);
   }
   const TextRules rules{call.n_ctx, static_cast<float>(call.prompt_weight.value)};
-  data.learned = TRY(call.file.empty() ? read_training_lines(model, call.jsonl, rules)
-                                       : read_training_text(model, call.file, rules));
-  const auto n = std::ssize(data.learned) * (100 - call.held_out) / 100;
-  data.held_out.assign(data.learned.begin() + n, data.learned.end());
-  data.learned.resize(static_cast<size_t>(n));
-  if (data.learned.empty()) return fail(Code::invalid, "there is nothing to learn");
+  if (call.file.empty()) {
+    const LineKind lines = lines_of_objective(call.objective);
+    data.examples = TRY(read_training_examples(model, call.jsonl, lines, rules));
+  } else {
+    for (TrainSequence& text : TRY(read_training_text(model, call.file, rules))) {
+      data.examples.push_back({{std::move(text)}});
+    }
+  }
+  const auto percent = static_cast<size_t>(100 - call.held_out);
+  data.n_learned = data.examples.size() * percent / 100;
+  if (data.n_learned == 0) return fail(Code::invalid, "there is nothing to learn");
   return data;
+}
+
+// Examples of a step; and of all steps and measurements of a run, some of them several times.
+std::vector<size_t> examples_of_step(const TrainCall& call, SequenceOrder& order, int64_t step) {
+  std::vector<size_t> chosen;
+  for (int64_t i = 0; i < call.n_sequences; ++i) {
+    chosen.push_back(order.at(static_cast<uint64_t>(step * call.n_sequences + i)));
+  }
+  return chosen;
+}
+
+std::vector<size_t> used_examples(const TrainCall& call, size_t n_learned, size_t n) {
+  SequenceOrder order(n_learned, static_cast<uint64_t>(call.seed));
+  std::vector<bool> is_used(n, false);
+  std::fill(is_used.begin() + static_cast<ptrdiff_t>(n_learned), is_used.end(), true);
+  for (int64_t step = 0; step < call.n_steps; ++step) {
+    if (step * call.n_sequences >= static_cast<int64_t>(n_learned)) {
+      std::fill(is_used.begin(), is_used.end(), true);
+      break;
+    }
+    for (const size_t i : examples_of_step(call, order, step)) is_used[i] = true;
+  }
+  std::vector<size_t> used;
+  for (size_t i = 0; i < n; ++i) {
+    if (is_used[i]) used.push_back(i);
+  }
+  return used;
 }
 
 // The files of an adapter's folder.
@@ -61,6 +95,9 @@ Status check_targets(const TrainCall& call, const Trainer& trainer) {
 Status try_output(const TrainCall& call, const Trainer& trainer) {
   const Model& model = trainer.model();
   if (call.out.empty()) return {};
+  if (call.writes_checkpoint() && call.objective == "reward") {
+    return fail(Code::unsupported, "{}: is a folder; a scorer is written as a GGUF file", call.out);
+  }
   if (call.writes_checkpoint()) {
     TRY(trained_tensors(model, trainer.parameters()));
     for (const std::string& file : TRY(checkpoint_files(model, call.out))) {
@@ -96,9 +133,12 @@ std::vector<RunFact> run_facts(const TrainCall& call, const TrainData& data, con
   uint64_t of_model = 0;
   for (const MappedFile& file : model.file->files()) of_model = hash_bytes(file.bytes(), of_model);
   uint64_t of_texts = 0;
-  for (const TrainSequence& sequence : data.learned) {
-    of_texts = hash_bytes(std::as_bytes(std::span(sequence.tokens)), of_texts);
-    of_texts = hash_bytes(std::as_bytes(std::span(sequence.weights)), of_texts);
+  for (const TrainExample& example : std::span(data.examples).first(data.n_learned)) {
+    for (const TrainSequence& sequence : example.sequences) {
+      of_texts = hash_bytes(std::as_bytes(std::span(sequence.tokens)), of_texts);
+      of_texts = hash_bytes(std::as_bytes(std::span(sequence.weights)), of_texts);
+    }
+    of_texts = hash_bytes(std::as_bytes(std::span(example.rewards)), of_texts);
   }
   std::vector<RunFact> facts = facts_of(call);
   facts.push_back({"a model with the hash", fmt::format("{:016x}", of_model)});
@@ -112,8 +152,8 @@ struct TrainEnd {
   bool interrupted = false;
 };
 
-Result<TrainEnd> learn(const TrainCall& call, const TrainData& data, std::span<const RunFact> facts,
-                       Trainer& trainer) {
+Result<TrainEnd> learn(const TrainCall& call, size_t n_learned, std::span<const RunFact> facts,
+                       Trainer& trainer, RunObjective& objective) {
   TrainEnd end;
   TrainLog log(trainer.n_steps(), call.n_steps);
   TRY(log.open({.csv = call.log,
@@ -122,15 +162,10 @@ Result<TrainEnd> learn(const TrainCall& call, const TrainData& data, std::span<c
                 .continues = call.resumes,
                 .input = &call.input()},
                trainer.model()));
-  SequenceOrder order(data.learned.size(), static_cast<uint64_t>(call.seed));
+  SequenceOrder order(n_learned, static_cast<uint64_t>(call.seed));
   StateSaver saver;
   while (trainer.n_steps() < call.n_steps && !interrupt_seen()) {
-    const auto first = static_cast<uint64_t>(trainer.n_steps() * call.n_sequences);
-    std::vector<TrainSequence> chosen;
-    for (uint64_t i = 0; i < static_cast<uint64_t>(call.n_sequences); ++i) {
-      chosen.push_back(data.learned[order.at(first + i)]);
-    }
-    const StepReport report = TRY(trainer.step(chosen));
+    const StepReport report = TRY(objective.step(examples_of_step(call, order, trainer.n_steps())));
     end.loss = report.loss;
     TRY(log.add(report));
     const bool saves = call.save_every > 0 && report.step % call.save_every == 0;
@@ -142,20 +177,19 @@ Result<TrainEnd> learn(const TrainCall& call, const TrainData& data, std::span<c
   return end;
 }
 
-// Mean loss of sequences, some of them at a time; nothing: Ctrl-C ended it, or there are none.
-Result<std::optional<double>> measure(const TrainCall& call, Trainer& trainer,
-                                      std::span<const TrainSequence> sequences) {
+// Mean loss of examples [begin, end), some of them at a time; nothing: Ctrl-C ended it, or there
+// are none.
+Result<std::optional<double>> measure(const TrainCall& call, RunObjective& objective, size_t begin,
+                                      size_t end) {
   double sum = 0;
   double weight = 0;
-  while (!sequences.empty()) {
+  while (begin < end) {
     if (interrupt_seen()) return std::nullopt;
-    const auto part =
-        sequences.first(std::min(sequences.size(), static_cast<size_t>(call.n_sequences)));
-    double of_part = 0;
-    for (const TrainSequence& sequence : part) of_part += sequence.weight_sum();
-    sum += TRY(trainer.loss(part)) * of_part;
-    weight += of_part;
-    sequences = sequences.subspan(part.size());
+    std::vector<size_t> part;
+    for (int64_t i = 0; i < call.n_sequences && begin < end; ++i) part.push_back(begin++);
+    const RunObjective::Measured measured = TRY(objective.loss(part));
+    sum += measured.loss * measured.weight;
+    weight += measured.weight;
   }
   return weight > 0 ? std::optional(sum / weight) : std::nullopt;
 }
@@ -170,8 +204,11 @@ Status write_result(const TrainCall& call, std::span<const RunFact> facts, const
     return write_trained_checkpoint(trainer.model(), trainer.parameters(), type_of(call), call.out,
                                     {.replace = call.force});
   }
-  return write_trained_model(trainer.model(), trainer.parameters(), type_of(call), call.out,
-                             {.replace = call.force});
+  // Values that ppo learns beside are of use to its steps alone.
+  const bool scores = call.objective == "reward";
+  return write_trained_model(
+      trainer.model(), trainer.parameters(), type_of(call), call.out, {.replace = call.force},
+      scores ? std::span<const float>(trainer.head()->values) : std::span<const float>());
 }
 
 // What a run continues from.
@@ -187,15 +224,19 @@ Result<Json> train(const TrainCall& call) {
   const ChosenModel chosen = TRY(chosen_model(call.model));
   const std::unique_ptr<Trainer> trainer = TRY(Trainer::create(chosen.path, options_of(call)));
   TRY(check_targets(call, *trainer));
-  const TrainData data = TRY(read_data(call, trainer->model()));
-  const std::vector<RunFact> facts = run_facts(call, data, trainer->model());
-  TRY(resume(call, facts, *trainer));
+  const auto objective = TRY(RunObjective::create(call, *trainer));
+  TrainData data = TRY(read_data(call, trainer->model()));
+  std::vector<RunFact> facts = run_facts(call, data, trainer->model());
+  for (RunFact& fact : objective->facts()) facts.push_back(std::move(fact));
   TRY(try_files(call, *trainer));
   const InterruptScope ctrl_c;
-  const std::optional<double> before = TRY(measure(call, *trainer, data.held_out));
-  const TrainEnd end = TRY(learn(call, data, facts, *trainer));
+  const size_t n = data.examples.size();
+  TRY(objective->prepare(std::move(data.examples), used_examples(call, data.n_learned, n)));
+  TRY(resume(call, facts, *trainer));
+  const std::optional<double> before = TRY(measure(call, *objective, data.n_learned, n));
+  const TrainEnd end = TRY(learn(call, data.n_learned, facts, *trainer, *objective));
   TRY(write_result(call, facts, *trainer));
-  const std::optional<double> after = TRY(measure(call, *trainer, data.held_out));
+  const std::optional<double> after = TRY(measure(call, *objective, data.n_learned, n));
   Json result = Json::object();
   result["steps"] = trainer->n_steps();
   result["complete"] = !end.interrupted;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "open_model.h"
 #include "output_file.h"
+#include "train_objective.h"
 
 namespace ruv {
 namespace {
@@ -54,6 +55,23 @@ constexpr NumberRow kNumbers[] = {
      "Gradients of a greater norm are made as long as this; 0: none"},
     {"--alpha", &TrainCall::alpha, 1e-9, kAny, true,
      "What an adapter adds is alpha / rank · B · A · x; twice the rank when absent"},
+    {"--beta", &TrainCall::beta, 1e-9, kAny, true,
+     "dpo: larger keeps the model nearer to what it was"},
+    {"--label-smoothing", &TrainCall::label_smoothing, 0, 0.5, true,
+     "dpo: the share of pairs that are taken to be the wrong way round"},
+    {"--clip-ratio", &TrainCall::clip_ratio, 1e-9, 1, true,
+     "grpo, ppo: how far the ratio of probabilities moves from 1 and is still learned from"},
+    {"--kl", &TrainCall::kl, 0, kAny, true, "grpo, ppo: what leaving the first model costs"},
+    {"--gamma", &TrainCall::gamma, 0, 1, true, "ppo: how much of a later reward counts"},
+    {"--lambda", &TrainCall::lambda, 0, 1, true,
+     "ppo: 1 takes sums of rewards, 0 the next value alone"},
+    {"--value-weight", &TrainCall::value_weight, 0, kAny, true,
+     "ppo: the loss of values beside that of answers"},
+    {"--margin", &TrainCall::margin, 1e-9, 2, true, "triplet: how far apart is enough"},
+    {"--temperature", &TrainCall::temperature, 1e-3, kAny, true,
+     "infonce (0.07): less looks at the nearest alone; distill (1): more compares what is "
+     "unlikely, "
+     "too"},
     {"--prompt-weight", &TrainCall::prompt_weight, 0, 1, false,
      "How much tokens of prompts count beside those of answers"}};
 
@@ -153,6 +171,14 @@ void add_file_flags(CommandLine& line, TrainCall& call) {
 }
 
 void add_step_flags(CommandLine& line, TrainCall& call) {
+  line.text("--objective", call.objective,
+            "What is learned: sft, texts or answers; distill, what a teacher says of them; dpo, "
+            "pairs; reward, a scorer of pairs; grpo or ppo, answers with rewards; infonce or "
+            "triplet, embeddings");
+  line.choices(objective_names());
+  line.text("--teacher", call.teacher, "distill: a model with the same tokens");
+  line.text("--pooling", call.pooling, "infonce, triplet: the mean of all tokens, or the last");
+  line.choices({"mean", "last"});
   line.integer("--rank", call.rank, 0, 4096,
                "Rank of an adapter, which is trained in place of the weights; 0: the weights");
   line.text("--targets", call.targets,
@@ -222,6 +248,7 @@ TrainOptions options_of(const TrainCall& call) {
   options.max_rows = std::max(call.n_rows, call.n_ctx);
   options.checkpoint_entries = call.checkpoints;
   options.greatest_norm = call.clip.value;
+  options.has_head = has_head(call.objective);
   options.optimiser.adam.weight_decay = call.decay.value;
   options.optimiser.adam.beta2 = call.beta2.value;
   if (call.optimiser == "muon") options.optimiser.muon = MuonNumbers();
@@ -264,6 +291,8 @@ std::vector<RunFact> facts_of(const TrainCall& call) {
                                                       {"--rate-every", call.rate_every},
                                                       {"--seed", call.seed},
                                                       {"--fresh", call.fresh}};
+  facts.push_back({"--objective", call.objective});
+  facts.push_back({"--pooling", call.pooling});
   facts.push_back({"--schedule", call.shape});
   facts.push_back({"--targets", call.targets});
   facts.push_back({"--optimiser", call.optimiser});
@@ -309,6 +338,7 @@ std::string read_train_call(const CommandLine& line, TrainCall& call) {
   if (line.given("--rows") && call.n_rows < call.n_ctx) {
     return fmt::format("--rows {} has no room for the {} tokens of --ctx", call.n_rows, call.n_ctx);
   }
+  if (std::string fault = fault_of_objective(line, call); !fault.empty()) return fault;
   return fault_of_schedule(line, call);
 }
 

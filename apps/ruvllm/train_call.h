@@ -24,8 +24,14 @@ struct TrainCall {
   std::string type = "f32";
   std::string optimiser = "adamw";
   std::string targets;
+  std::string objective = "sft";
+  std::string teacher;
+  std::string pooling = "mean";
   TrainNumber rate{"1e-4"}, min_rate{"0"}, rate_decay{"1"}, fall{"0.2"};
   TrainNumber decay{"0.01"}, beta2{"0.999"}, clip{"1"}, alpha{""}, prompt_weight{"0"};
+  TrainNumber beta{"0.1"}, label_smoothing{"0"}, clip_ratio{"0.2"}, kl{"0.02"};
+  TrainNumber gamma{"0.99"}, lambda{"0.95"}, value_weight{"0.1"};
+  TrainNumber margin{"0.5"}, temperature{""};
   int64_t rate_every = 1;
   int64_t rank = 0;
   int64_t n_steps = 100;
@@ -46,6 +52,9 @@ struct TrainCall {
   // The file of texts.
   const std::string& input() const { return file.empty() ? jsonl : file; }
   bool is_adapter() const { return rank > 0; }
+  double temperature_or(double otherwise) const {
+    return temperature.text.empty() ? otherwise : temperature.value;
+  }
   // Whether --out is a folder of a checkpoint.
   bool writes_checkpoint() const;
   // The parts of --targets.

@@ -1,6 +1,7 @@
 #include "train_texts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "base/file.h"
@@ -13,7 +14,7 @@ namespace ruv {
 namespace {
 
 // A member that is not read would change what the user meant.
-Status check_members(const Json& line, std::initializer_list<std::string_view> known) {
+Status check_members(const Json& line, const std::vector<std::string_view>& known) {
   for (const auto& [key, value] : line.items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     return fail(Code::invalid, "\"{}\" is not a member of such a line", key);
@@ -64,19 +65,25 @@ Result<Conversation> conversation_of(const Json& line) {
   return *conversation;
 }
 
-Result<std::vector<Token>> ids_of_prompt(const Model& model, const Json& line) {
-  if (!line.contains("messages")) {
-    TRY(check_members(line, {"prompt", "answer"}));
-    return tokenize(model, TRY(text_member(line, "prompt")));
+// `own`: the members of the line beside its prompt.
+Result<std::vector<Token>> ids_of_prompt(const Model& model, const Json& line,
+                                         std::vector<std::string_view> own) {
+  if (line.contains("messages")) {
+    own.insert(own.end(), {"messages", "tools", "chat_template_kwargs"});
+    TRY(check_members(line, own));
+    return tokenize_chat(model, TRY(conversation_of(line)));
   }
-  TRY(check_members(line, {"messages", "tools", "chat_template_kwargs", "answer"}));
-  return tokenize_chat(model, TRY(conversation_of(line)));
+  const bool has_ids = line.contains("ids");
+  own.emplace_back(has_ids ? "ids" : "prompt");
+  TRY(check_members(line, own));
+  if (has_ids) return ids_member(line, "ids", model_info(model).n_vocab);
+  return tokenize(model, TRY(text_member(line, "prompt")));
 }
 
 // Tokens of the prompt count as much as the rules say, those of the answer 1.
 Result<TrainSequence> answered_prompt(const Model& model, const Json& line,
                                       const TextRules& rules) {
-  TrainSequence sequence{TRY(ids_of_prompt(model, line))};
+  TrainSequence sequence{TRY(ids_of_prompt(model, line, {"answer"}))};
   sequence.weights.assign(sequence.tokens.size(), rules.prompt_weight);
   const std::string answer = TRY(text_member(line, "answer"));
   model.tokenizer->encode(answer, SpecialParsing::off, true, sequence.tokens);
@@ -174,6 +181,111 @@ Result<TrainSequence> sequence_of(const Model& model, const Json& line, const Te
   return fail(Code::invalid, "a line has \"text\", \"prompt\", \"messages\" or \"ids\"");
 }
 
+// Fails: invalid, naming the place: not a list of ids.
+Result<std::vector<Token>> listed_ids(const Model& model, const Json& list, const char* place) {
+  Json line = Json::object();
+  line[place] = list;
+  return ids_member(line, place, model_info(model).n_vocab);
+}
+
+// A text of its own, or ids.
+Result<TrainSequence> text_or_ids(const Model& model, const Json& value, const char* place) {
+  if (value.is_array()) return TrainSequence{TRY(listed_ids(model, value, place))};
+  if (!value.is_string()) return fail(Code::invalid, "\"{}\" must be a text or ids", place);
+  return TrainSequence{TRY(tokenize(model, value.get<std::string>()))};
+}
+
+// A prompt and an answer to it: a text, or ids.
+struct LinePrompt {
+  std::vector<Token> ids;
+  bool is_chat = false;
+};
+Result<TrainSequence> answer_to(const Model& model, const LinePrompt& prompt, const Json& value,
+                                const char* place, const TextRules& rules) {
+  TrainSequence sequence{prompt.ids};
+  sequence.weights.assign(prompt.ids.size(), rules.prompt_weight);
+  if (value.is_array()) {
+    const std::vector<Token> ids = TRY(listed_ids(model, value, place));
+    sequence.tokens.insert(sequence.tokens.end(), ids.begin(), ids.end());
+  } else {
+    if (!value.is_string()) return fail(Code::invalid, "\"{}\" must be a text or ids", place);
+    if (!model.tokenizer) return fail(Code::unsupported, "the model has no tokenizer: give ids");
+    model.tokenizer->encode(value.get<std::string>(), SpecialParsing::off, true, sequence.tokens);
+    add_end(model, prompt.is_chat, sequence.tokens);
+  }
+  sequence.weights.resize(sequence.tokens.size(), 1);
+  return sequence;
+}
+
+Result<TrainExample> pair_of(const Model& model, const Json& line, const TextRules& rules) {
+  const LinePrompt prompt{TRY(ids_of_prompt(model, line, {"chosen", "rejected"})),
+                          line.contains("messages")};
+  TrainExample pair;
+  for (const char* const name : {"chosen", "rejected"}) {
+    pair.sequences.push_back(TRY(answer_to(model, prompt, line[name], name, rules)));
+  }
+  return pair;
+}
+
+Result<TrainExample> answers_of(const Model& model, const Json& line, const TextRules& rules) {
+  const LinePrompt prompt{TRY(ids_of_prompt(model, line, {"answers", "rewards"})),
+                          line.contains("messages")};
+  const Json& answers = line["answers"];
+  const Json& rewards = line["rewards"];
+  if (!answers.is_array() || !rewards.is_array() || answers.size() != rewards.size()) {
+    return fail(Code::invalid, "\"answers\" and \"rewards\" must be lists of the same length");
+  }
+  if (answers.size() < 2) {
+    return fail(Code::invalid, "\"answers\": one alone is neither better nor worse than others");
+  }
+  TrainExample group;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const bool is_finite = rewards[i].is_number() && std::isfinite(rewards[i].get<double>());
+    if (!is_finite) return fail(Code::invalid, "\"rewards\"[{}] must be a number", i);
+    group.rewards.push_back(rewards[i].get<double>());
+    group.sequences.push_back(TRY(answer_to(model, prompt, answers[i], "answers", rules)));
+  }
+  return group;
+}
+
+// The anchor, the positive, the negatives.
+Result<TrainExample> triplet_of(const Model& model, const Json& line) {
+  TRY(check_members(line, {"anchor", "positive", "negative", "negatives"}));
+  if (line.contains("negative") && line.contains("negatives")) {
+    return fail(Code::invalid, "give either \"negative\" or \"negatives\"");
+  }
+  TrainExample triplet;
+  for (const char* const name : {"anchor", "positive"}) {
+    triplet.sequences.push_back(TRY(text_or_ids(model, line[name], name)));
+  }
+  if (line.contains("negative")) {
+    triplet.sequences.push_back(TRY(text_or_ids(model, line["negative"], "negative")));
+  }
+  const Json& more = line["negatives"];
+  if (line.contains("negatives") && !more.is_array()) {
+    return fail(Code::invalid, "\"negatives\" must be a list");
+  }
+  for (size_t i = 0; i < more.size(); ++i) {
+    triplet.sequences.push_back(TRY(text_or_ids(model, more[i], "negatives")));
+  }
+  return triplet;
+}
+
+Result<TrainExample> example_of(const Model& model, const Json& line, LineKind kind,
+                                const TextRules& rules) {
+  switch (kind) {
+    case LineKind::pair:
+      return pair_of(model, line, rules);
+    case LineKind::answers:
+      return answers_of(model, line, rules);
+    case LineKind::triplet:
+      return triplet_of(model, line);
+    case LineKind::text:
+      break;
+  }
+  return TrainExample{{TRY(sequence_of(model, line, rules))}};
+}
+
 // Requires: the text is not valid.
 size_t first_invalid_byte(std::string_view text) {
   size_t at = 0;
@@ -181,20 +293,22 @@ size_t first_invalid_byte(std::string_view text) {
   return at;
 }
 
-// The sequence of a line, which must fit and must have something to learn.
-Result<TrainSequence> line_sequence(const Model& model, const std::string& text, int64_t number,
-                                    const TextRules& rules) {
+// The example of a line, whose sequences must fit and must have something to learn.
+Result<TrainExample> line_example(const Model& model, const std::string& text, int64_t number,
+                                  LineKind kind, const TextRules& rules) {
   const Json line = TRY(parse_json_line(text, number));
-  Result<TrainSequence> sequence = sequence_of(model, line, rules);
-  if (!sequence) return failure(with_context(fmt::format("line {}", number), sequence.error()));
-  if (std::ssize(sequence->tokens) > rules.n_ctx) {
-    return fail(Code::invalid, "line {}: has {} tokens, more than the {} of --ctx", number,
-                sequence->tokens.size(), rules.n_ctx);
+  Result<TrainExample> example = example_of(model, line, kind, rules);
+  if (!example) return failure(with_context(fmt::format("line {}", number), example.error()));
+  for (const TrainSequence& sequence : example->sequences) {
+    if (std::ssize(sequence.tokens) > rules.n_ctx) {
+      return fail(Code::invalid, "line {}: has {} tokens, more than the {} of --ctx", number,
+                  sequence.tokens.size(), rules.n_ctx);
+    }
+    const bool has_some =
+        kind == LineKind::triplet ? !sequence.tokens.empty() : sequence.n_targets() > 0;
+    if (!has_some) return fail(Code::invalid, "line {}: has no token to learn", number);
   }
-  if (sequence->n_targets() == 0) {
-    return fail(Code::invalid, "line {}: has no token to learn", number);
-  }
-  return sequence;
+  return example;
 }
 
 }  // namespace
@@ -209,17 +323,27 @@ Result<std::vector<TrainSequence>> read_training_text(const Model& model, const 
   return cut_text(TRY(tokenize(model, content)), static_cast<size_t>(rules.n_ctx));
 }
 
-Result<std::vector<TrainSequence>> read_training_lines(const Model& model, const std::string& path,
-                                                       const TextRules& rules) {
+Result<std::vector<TrainExample>> read_training_examples(const Model& model,
+                                                         const std::string& path, LineKind kind,
+                                                         const TextRules& rules) {
   const std::string content = TRY(read_text_file(path));
   std::istringstream in(content);
-  std::vector<TrainSequence> sequences;
+  std::vector<TrainExample> examples;
   std::string text;
   for (int64_t number = 1; std::getline(in, text); ++number) {
     if (text.find_first_not_of(" \t\r") == text.npos) continue;
-    Result<TrainSequence> sequence = line_sequence(model, text, number, rules);
-    if (!sequence) return failure(with_context(path, sequence.error()));
-    sequences.push_back(std::move(*sequence));
+    Result<TrainExample> example = line_example(model, text, number, kind, rules);
+    if (!example) return failure(with_context(path, example.error()));
+    examples.push_back(std::move(*example));
+  }
+  return examples;
+}
+
+Result<std::vector<TrainSequence>> read_training_lines(const Model& model, const std::string& path,
+                                                       const TextRules& rules) {
+  std::vector<TrainSequence> sequences;
+  for (TrainExample& example : TRY(read_training_examples(model, path, LineKind::text, rules))) {
+    sequences.push_back(std::move(example.sequences.front()));
   }
   return sequences;
 }

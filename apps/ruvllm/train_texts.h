@@ -26,4 +26,23 @@ Result<std::vector<TrainSequence>> read_training_text(const Model& model, const 
 Result<std::vector<TrainSequence>> read_training_lines(const Model& model, const std::string& path,
                                                        const TextRules& rules);
 
+// What a line of an objective has: sequences whose loss is one, in the order that the objective
+// says, and rewards of answers.
+struct TrainExample {
+  std::vector<TrainSequence> sequences;
+  std::vector<double> rewards = {};
+};
+
+enum class LineKind : uint8_t {
+  text,     // one sequence: as read_training_lines
+  pair,     // a prompt, "chosen" and "rejected"
+  answers,  // a prompt, "answers" and their "rewards"
+  triplet,  // "anchor", "positive" and "negative" or "negatives"
+};
+// A prompt is "prompt", "messages" (with "tools" and "chat_template_kwargs") or "ids"; other texts
+// may be lists of ids, to which no token is added. Fails: as read_training_lines.
+Result<std::vector<TrainExample>> read_training_examples(const Model& model,
+                                                         const std::string& path, LineKind kind,
+                                                         const TextRules& rules);
+
 }  // namespace ruv

@@ -14,7 +14,8 @@ namespace {
 
 // What a batch cannot hold is refused before anything is computed.
 Status check(const TrainSequence& sequence, size_t number, const BatchLimits& limits) {
-  const auto& [max_rows, n_vocab] = limits;
+  const int64_t max_rows = limits.max_rows;
+  const int64_t n_vocab = limits.n_vocab;
   const auto n = std::ssize(sequence.tokens);
   if (n - 1 > max_rows) {
     return fail(Code::invalid, "training: sequence {} has {} tokens; a step has at most {}", number,
@@ -46,13 +47,28 @@ std::pair<size_t, size_t> ends_of_targets(const TrainSequence& sequence) {
   return {first, last};
 }
 
-// Its rows up to the last target, and their logits from the first one on.
-void add(const TrainSequence& sequence, AdapterMix adapters, TrainBatch& batch) {
-  const auto [first, last] = ends_of_targets(sequence);
+// The rows that a sequence has; 0: nothing of it is wanted.
+int64_t rows_of(const TrainSequence& sequence, OutputRows reads) {
+  if (reads == OutputRows::hidden) return std::ssize(sequence.tokens);
+  return sequence.n_targets() > 0 ? static_cast<int64_t>(ends_of_targets(sequence).second) : 0;
+}
+
+// Its rows up to the last target, and their outputs from the first one on; or all.
+void add(const TrainSequence& sequence, size_t number, AdapterMix adapters, OutputRows reads,
+         TrainBatch& batch) {
   batch.rows.begin_sequence(0, {});
   batch.rows.set_adapters(adapters);
+  if (reads == OutputRows::hidden) {
+    const auto n = std::ssize(sequence.tokens);
+    batch.rows.add(sequence.tokens);
+    batch.sequences.push_back({number, batch.rows.want_hidden(n), n});
+    return;
+  }
+  const auto [first, last] = ends_of_targets(sequence);
+  const auto n = static_cast<int64_t>(last - first + 1);
   batch.rows.add(std::span(sequence.tokens).first(last));
-  batch.rows.want_logits(static_cast<int64_t>(last - first + 1));
+  batch.sequences.push_back({number, batch.rows.want_logits(n), n});
+  if (reads == OutputRows::logits_and_hidden) batch.rows.want_hidden(n);
   for (size_t i = first; i <= last; ++i) {
     batch.targets.push_back(sequence.learns(i) ? sequence.tokens[i] : kNoTarget);
     batch.weights.push_back(sequence.weight(i));
@@ -105,16 +121,29 @@ double TrainSequence::weight_sum() const {
 // A sequence without targets would be computed in vain.
 Result<std::vector<TrainBatch>> make_batches(std::span<const TrainSequence> sequences,
                                              const BatchLimits& limits, AdapterMix adapters) {
+  const auto together = static_cast<size_t>(limits.together);
   std::vector<int64_t> n_rows;
   for (size_t i = 0; i < sequences.size(); ++i) {
     TRY(check(sequences[i], i, limits));
-    const bool is_learned = sequences[i].n_targets() > 0;
-    n_rows.push_back(is_learned ? static_cast<int64_t>(ends_of_targets(sequences[i]).second) : 0);
+    if (i % together == 0) n_rows.push_back(0);
+    n_rows.back() += rows_of(sequences[i], limits.reads);
+    if (n_rows.back() > limits.max_rows) {
+      return fail(Code::invalid,
+                  "training: sequences {} to {}, whose loss is one, have {} rows together; a step "
+                  "has at most {}",
+                  i / together * together, i, n_rows.back(), limits.max_rows);
+    }
   }
   std::vector<TrainBatch> batches;
   for (const std::vector<size_t>& step : share_steps(n_rows, limits.max_rows)) {
     batches.emplace_back();
-    for (const size_t i : step) add(sequences[i], adapters, batches.back());
+    for (const size_t group : step) {
+      const size_t end = std::min((group + 1) * together, sequences.size());
+      for (size_t i = group * together; i < end; ++i) {
+        if (rows_of(sequences[i], limits.reads) == 0) continue;
+        add(sequences[i], i, adapters, limits.reads, batches.back());
+      }
+    }
   }
   return batches;
 }

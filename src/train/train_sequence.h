@@ -22,20 +22,35 @@ struct TrainSequence {
   double weight_sum() const;
 };
 
+// What is read of a step: logits from the first target to the last, the same of hidden states, or
+// hidden states of all tokens.
+enum class OutputRows : uint8_t { logits, logits_and_hidden, hidden };
+
+// Where the outputs of a sequence are.
+struct SequenceRows {
+  size_t number = 0;  // of the sequence
+  int64_t first = 0, n = 0;
+};
+
 // Sequences in one step, and the token that each row of its logits should give.
 struct TrainBatch {
   BatchBuilder rows;
-  std::vector<int32_t> targets;
-  std::vector<float> weights;  // of the targets
+  std::vector<int32_t> targets;  // without logits: none
+  std::vector<float> weights;    // of the targets
+  std::vector<SequenceRows> sequences;
 };
 
-// Steps of at most max_rows rows. A sequence has rows up to the token before its last target.
-// Long sequences choose their step first, each the step that it fills best, so that few rows stay
-// empty; in a step sequences keep their order. Fails: invalid, naming the sequence: longer than a
-// step, a token that is not one of n_vocab, weights of another number, or not at least 0.
+// Steps of at most max_rows rows. A sequence has rows up to the token before its last target, or
+// where hidden states are read all. `together` sequences after each other share a step. Those with
+// many rows choose their step first, each the step that it fills best, so that few rows stay empty;
+// in a step sequences keep their order. Fails: invalid, naming the sequence: longer than a step, a
+// token that is not one of n_vocab, weights of another number, or not at least 0; too many rows
+// together.
 struct BatchLimits {
   int64_t max_rows = 0;
   int64_t n_vocab = 0;
+  int64_t together = 1;
+  OutputRows reads = OutputRows::logits;
 };
 // `adapters`: which all sequences are computed with, and which must outlive the batches.
 Result<std::vector<TrainBatch>> make_batches(std::span<const TrainSequence> sequences,

@@ -5,6 +5,7 @@
 
 #include "base/allocation.h"
 #include "train/draw_weights.h"
+#include "train/log_probs.h"
 
 namespace ruv {
 namespace {
@@ -26,22 +27,42 @@ Status check(const TrainOptions& options) {
   return {};
 }
 
-// What a step's sequences have to learn.
-struct StepTargets {
-  int64_t n = 0;
-  double weight = 0;
+// Cross entropy, as a mean by the weights of the targets of a step.
+class TokenObjective final : public StepObjective {
+ public:
+  explicit TokenObjective(double weight) : scale_(1 / weight) {}
+  Result<double> add(const TrainPart& part) override {
+    const RowTargets targets = {part.batch.targets, part.batch.weights};
+    return scale_ * cross_entropy(part.logits, targets, scale_, part.pool);
+  }
+
+ private:
+  double scale_;
 };
 
-// The loss is a mean over the targets of all parts of a step. Fails: invalid (there is none).
-Result<StepTargets> targets_of(std::span<const TrainSequence> sequences) {
-  StepTargets targets;
-  for (const TrainSequence& sequence : sequences) {
-    targets.n += sequence.n_targets();
-    targets.weight += sequence.weight_sum();
-  }
-  if (targets.n > 0 && std::isfinite(1 / targets.weight)) return targets;
+// Fails: invalid (there is nothing to learn).
+Result<TokenObjective> token_objective(std::span<const TrainSequence> sequences) {
+  double weight = 0;
+  for (const TrainSequence& sequence : sequences) weight += sequence.weight_sum();
+  if (weight > 0 && std::isfinite(1 / weight)) return TokenObjective(weight);
   return fail(Code::invalid, "training: no token is to be learned");
 }
+
+// Keeps what a step says of its targets.
+class LogProbReader final : public StepObjective {
+ public:
+  explicit LogProbReader(size_t n_sequences) : found(n_sequences) {}
+  Result<double> add(const TrainPart& part) override {
+    const auto all = target_log_probs(part.logits, part.batch.targets, part.pool);
+    for (const SequenceRows& rows : part.batch.sequences) {
+      const auto first = all.begin() + rows.first;
+      found[rows.number].assign(first, first + rows.n);
+    }
+    return 0.0;
+  }
+
+  std::vector<std::vector<double>> found;
+};
 
 }  // namespace
 
@@ -68,6 +89,7 @@ Status Trainer::prepare(const std::string& path) {
     adapter_ =
         TRY(TrainedAdapter<float>::create(*model_, *device_, *options_.adapter, parameters_));
   }
+  if (options_.has_head) TRY(add_head());
   if (parameters_.all().empty()) {
     return fail(Code::invalid, "{}: nothing of it is to be trained", path);
   }
@@ -78,45 +100,79 @@ Status Trainer::prepare(const std::string& path) {
   return {};
 }
 
+// A parameter beside the model's, in memory that lives as long.
+Status Trainer::add_head() {
+  const int64_t n = model_->h.n_embd;
+  head_memory_ = TRY(device_->allocate(n * int64_t{sizeof(float)}));
+  float* const gradient = device_->memory().adjoints(head_memory_.start, n);
+  if (gradient == nullptr) return fail(Code::out_of_memory, "training: no memory for a head");
+  const auto size = static_cast<size_t>(n);
+  head_ = parameters_.all().size();
+  parameters_.add(
+      {"head", {device_->memory().values(head_memory_.start, n), size}, {gradient, size}, nullptr});
+  return {};
+}
+
 // Memory of the tape is the standard library's, which reports that it ran out by an exception.
-Result<double> Trainer::compute(const TrainBatch& batch, bool learns, double scale) {
-  double sum = 0;
+Result<double> Trainer::compute(const TrainBatch& batch, StepObjective& objective, bool learns) {
+  Result<double> loss = 0.0;
   device_->forgive();
   const bool had_memory = try_allocating([&] {
     if (learns) device_->tape().record(options_.checkpoint_entries);
     const auto output =
         decode(*ops_, *model_, batch.rows.batch(), *activations_, options_.max_rows);
     if (!device_->failure().ok()) return;
-    const Adjoined<float> logits = device_->memory().numbers(output->logits, learns);
-    sum = cross_entropy(logits, {batch.targets, batch.weights}, scale, pool_);
+    TrainPart part{batch, {}, {}, pool_};
+    if (batch.rows.batch().n_logits() > 0) {
+      part.logits = device_->memory().numbers(output->logits, learns);
+    }
+    if (batch.rows.batch().n_hidden() > 0) {
+      part.hidden = device_->memory().numbers(output->hidden, learns);
+    }
+    loss = objective.add(part);
     if (learns) device_->tape().backward();
   });
   device_->tape().stop();
   device_->tape().clear();
   if (!had_memory) return fail(Code::out_of_memory, "training: no memory for the step");
   TRY(device_->failure());
-  return sum;
+  return loss;
 }
 
-Result<std::vector<TrainBatch>> Trainer::batches_of(
-    std::span<const TrainSequence> sequences) const {
-  return make_batches(sequences, {options_.max_rows, model_->h.n_vocab},
-                      adapter_ ? adapter_->mix() : AdapterMix());
+Result<std::vector<TrainBatch>> Trainer::batches_of(std::span<const TrainSequence> sequences,
+                                                    const StepObjective& objective,
+                                                    bool with_adapter) const {
+  const BatchLimits limits{.max_rows = options_.max_rows,
+                           .n_vocab = model_->h.n_vocab,
+                           .together = objective.n_together(std::ssize(sequences)),
+                           .reads = objective.reads()};
+  return make_batches(sequences, limits, adapter_ && with_adapter ? adapter_->mix() : AdapterMix());
+}
+
+// What no sequence asks for is refused before what has no derivative is found.
+Result<StepReport> Trainer::step(std::span<const TrainSequence> sequences) {
+  TRY(batches_of(sequences, LogProbReader(0), true));
+  TokenObjective objective = TRY(token_objective(sequences));
+  return step(sequences, objective);
 }
 
 // Gradients are the sums over all parts before any parameter changes.
-Result<StepReport> Trainer::step(std::span<const TrainSequence> sequences) {
-  const std::vector<TrainBatch> batches = TRY(batches_of(sequences));
-  const StepTargets targets = TRY(targets_of(sequences));
-  StepReport report{.step = n_steps_ + 1, .n_targets = targets.n, .weight = targets.weight};
-  const double scale = 1 / targets.weight;
+Result<StepReport> Trainer::step(std::span<const TrainSequence> sequences,
+                                 StepObjective& objective) {
+  const std::vector<TrainBatch> batches = TRY(batches_of(sequences, objective, true));
+  if (batches.empty()) return fail(Code::invalid, "training: there is nothing to learn");
+  StepReport report{.step = n_steps_ + 1};
   parameters_.clear_gradients();
-  double sum = 0;
   for (const TrainBatch& batch : batches) {
-    sum += TRY(compute(batch, true, scale));
+    report.loss += TRY(compute(batch, objective, true));
     report.kept_bytes = std::max(report.kept_bytes, device_->tape().kept().peak());
+    const bool has_targets = !batch.targets.empty();
+    report.n_targets +=
+        has_targets ? std::ssize(batch.targets) - std::ranges::count(batch.targets, kNoTarget)
+                    : batch.rows.n_rows();
+    for (const float weight : batch.weights) report.weight += double{weight};
+    if (!has_targets) report.weight += static_cast<double>(batch.rows.n_rows());
   }
-  report.loss = sum * scale;
   report.gradient_norm = gradient_norm<float>(parameters_.all(), pool_);
   report.rate = rate_at(options_.rate, n_steps_);
   if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
@@ -130,15 +186,28 @@ Result<StepReport> Trainer::step(std::span<const TrainSequence> sequences) {
   return report;
 }
 
-// Without recording, so that nothing is kept.
 Result<double> Trainer::loss(std::span<const TrainSequence> sequences) {
-  const std::vector<TrainBatch> batches = TRY(batches_of(sequences));
-  const StepTargets targets = TRY(targets_of(sequences));
+  TRY(batches_of(sequences, LogProbReader(0), true));
+  TokenObjective objective = TRY(token_objective(sequences));
+  return loss(sequences, objective);
+}
+
+// Without recording, so that nothing is kept.
+Result<double> Trainer::loss(std::span<const TrainSequence> sequences, StepObjective& objective) {
   double sum = 0;
-  for (const TrainBatch& batch : batches) {
-    sum += TRY(compute(batch, false, 0));
+  for (const TrainBatch& batch : TRY(batches_of(sequences, objective, true))) {
+    sum += TRY(compute(batch, objective, false));
   }
-  return sum / targets.weight;
+  return sum;
+}
+
+Result<std::vector<std::vector<double>>> Trainer::log_probs(
+    std::span<const TrainSequence> sequences, bool with_adapter) {
+  LogProbReader reader(sequences.size());
+  for (const TrainBatch& batch : TRY(batches_of(sequences, reader, with_adapter))) {
+    TRY(compute(batch, reader, false));
+  }
+  return std::move(reader.found);
 }
 
 int64_t Trainer::n_bytes() const {

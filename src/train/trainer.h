@@ -7,6 +7,7 @@
 #include "model/decoder.h"
 #include "train/optimiser.h"
 #include "train/rate_schedule.h"
+#include "train/step_objective.h"
 #include "train/train_sequence.h"
 #include "train/train_state.h"
 #include "train/trained_adapter.h"
@@ -24,6 +25,8 @@ struct TrainOptions {
   OptimiserNumbers optimiser = {};
   // Weights are drawn anew of this seed (draw_weights.h): only the model's shape is taken.
   std::optional<uint64_t> fresh = {};
+  // A vector that makes a number of a hidden state, for objectives that read one; all 0 at first.
+  bool has_head = false;
   // Which parameters of the model are trained, by name; null: all, or none beside an adapter.
   std::function<bool(std::string_view)> trains = {};
   std::optional<LowRankOptions> adapter = {};  // matrices of low rank that are trained
@@ -52,13 +55,23 @@ class Trainer {
   // none; a loss or gradient that is not finite, before anything is changed); unsupported, by the
   // name of an operation.
   Result<StepReport> step(std::span<const TrainSequence> sequences);
-  // Mean loss over their targets; changes nothing. Fails: as step.
+  // The same of another objective. Its report has the rows that were read as targets, with a weight
+  // of 1 where there are no logits.
+  Result<StepReport> step(std::span<const TrainSequence> sequences, StepObjective& objective);
+  // Mean loss over their targets, or an objective's; changes nothing. Fails: as step.
   Result<double> loss(std::span<const TrainSequence> sequences);
+  Result<double> loss(std::span<const TrainSequence> sequences, StepObjective& objective);
+  // Log-probabilities of each sequence's tokens from its first target to its last, 0 between
+  // targets; `with_adapter`: or of the model as it is without. Fails: as step.
+  Result<std::vector<std::vector<double>>> log_probs(std::span<const TrainSequence> sequences,
+                                                     bool with_adapter = true);
 
   // Steps so far.
   int64_t n_steps() const { return n_steps_; }
   const Model& model() const { return *model_; }
   const Parameters<float>& parameters() const { return parameters_; }
+  // Null: there is none.
+  const Parameter<float>* head() const { return head_ ? &parameters_.all()[*head_] : nullptr; }
   // Null: no adapter is trained.
   const TrainedAdapter<float>* adapter() const { return adapter_ ? &*adapter_ : nullptr; }
   // Memory of parameters, gradients, moments and activations.
@@ -77,10 +90,12 @@ class Trainer {
       : options_(options), pool_(options.n_threads), device_(make_train_device<float>()) {}
   // Loads the model and makes room for a step.
   Status prepare(const std::string& path);
-  // Both computed with the adapter, if there is one.
-  Result<std::vector<TrainBatch>> batches_of(std::span<const TrainSequence> sequences) const;
-  // Σ weight · loss over a part's targets; with its derivative times `scale`.
-  Result<double> compute(const TrainBatch& batch, bool learns, double scale);
+  Status add_head();
+  Result<std::vector<TrainBatch>> batches_of(std::span<const TrainSequence> sequences,
+                                             const StepObjective& objective,
+                                             bool with_adapter) const;
+  // The loss of a part, and walks its derivative back.
+  Result<double> compute(const TrainBatch& batch, StepObjective& objective, bool learns);
 
   TrainOptions options_;
   WorkerPool pool_;
@@ -88,6 +103,8 @@ class Trainer {
   std::shared_ptr<const Model> model_;
   Parameters<float> parameters_;
   std::optional<TrainedAdapter<float>> adapter_;
+  DeviceMemory head_memory_;
+  std::optional<size_t> head_;  // among the parameters
   std::optional<Optimiser> optimiser_;
   std::optional<Activations> activations_;
   std::unique_ptr<Ops> ops_;

@@ -11,6 +11,7 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kRowsAtOnce = 64;
+constexpr std::string_view kHead = "cls.output.weight";
 constexpr float kGreatestHalf = 65504.0F;
 
 // Tensors of the file, those that were trained with their numbers in memory.
@@ -109,12 +110,16 @@ Status write_rows_of(const WrittenTensor& written, GgufWriter& out) {
 }  // namespace
 
 Status write_trained_model(const Model& model, const Parameters<float>& parameters, DType dtype,
-                           const std::string& path, FileTarget target) {
+                           const std::string& path, FileTarget target,
+                           std::span<const float> head) {
   if (dtype != DType::f32 && dtype != DType::f16 && dtype != DType::bf16) {
     return fail(Code::invalid, "trained models are written as f32, f16 or bf16, not {}",
                 format_of(dtype).name);
   }
   const ModelFile& file = *model.file;
+  if (!head.empty() && file.find_tensor(kHead) != nullptr) {
+    return fail(Code::unsupported, "{}: has a classifier already", file.path());
+  }
   const TrainedExport trained(file, TRY(trained_tensors(model, parameters)));
   const std::vector<WrittenTensor> plan = plan_written(TRY(export_tensors(file)), trained, dtype);
   for (const MappedFile& part : file.files()) target.never.push_back(part.id());
@@ -123,8 +128,11 @@ Status write_trained_model(const Model& model, const Parameters<float>& paramete
   for (const WrittenTensor& written : plan) {
     out.declare_tensor(written.tensor.name, written.to, written.tensor.shape);
   }
+  const int64_t head_shape[] = {1, std::ssize(head)};
+  if (!head.empty()) out.declare_tensor(kHead, DType::f32, head_shape);
   TRY(out.begin_tensors());
   for (const WrittenTensor& written : plan) TRY(write_rows_of(written, out));
+  if (!head.empty()) TRY(out.write(std::as_bytes(head)));
   return out.commit();
 }
 

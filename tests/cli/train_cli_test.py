@@ -79,6 +79,12 @@ class TrainTest(unittest.TestCase):
         given = [x for name in usual if name not in more for x in (name, usual[name])]
         return ["train", *given, "--quiet", *more]
 
+    def nano(self, *more):
+        """A call that trains the built-in model."""
+        usual = {"--steps": 2, "--sequences": 1, "--ctx": 48}
+        given = [x for name in usual if name not in more for x in (name, usual[name])]
+        return ["train", "-m", Program.model, *given, "--json", *more]
+
     def refused(self, code, *arguments):
         """What a call that is refused says."""
         done = call(*arguments)
@@ -320,11 +326,115 @@ class Weights(TrainTest):
         self.assertEqual(len({alone["loss"], weak["loss"], same["loss"]}), 3)
 
 
-class Files(TrainTest):
-    def nano(self, *more):
-        return ["train", "-m", Program.model, "--steps", 2, "--sequences", 1, "--ctx", 48,
-                "--json", *more]
+class Objectives(TrainTest):
+    def setUp(self):
+        super().setUp()
+        prompts = [[(5 * i + k) % 72 for k in range(4)] for i in range(6)]
+        self.data = {
+            "pairs": [{"ids": p, "chosen": [7, p[1], 11], "rejected": [9, p[2]]} for p in prompts],
+            "answers": [{"ids": p, "answers": [[7, p[1]], [9, p[2], 5], [8]],
+                         "rewards": [1, 0, 0.5]} for p in prompts],
+            "triplets": [{"anchor": p, "positive": p[1:], "negative": p[::-1] + [1]}
+                         for p in prompts]}
 
+    def learned(self, objective, kind, *more):
+        """The results of 25 steps of an objective, whole and resumed in the middle."""
+        path = self.lines(f"{kind}.jsonl", self.data[kind])
+        results = []
+        for name, parts in (("whole", [25]), ("parts", [9, 25])):
+            for steps in parts:
+                state = self.path(f"{objective}.{name}.{len(more)}")
+                resume = ["--resume"] if os.path.exists(state) else []
+                done = call_json(*self.arguments(
+                    "--jsonl", path, "--objective", objective, "--steps", steps, "--rate", "3e-3",
+                    "--schedule", "constant", "--state", state, "--held-out", 20, "--rows", 256,
+                    "--json", *resume, *more))
+            results.append((done["loss"], contents(state)))
+        self.assertEqual(results[0], results[1], objective)
+        first = call_json(*self.arguments("--jsonl", path, "--objective", objective, "--steps", 1,
+                                          "--rows", 256, "--state", state, "--force", "--json",
+                                          *more))
+        return first["loss"], done["loss"]
+
+    def test_each_objective_is_learned_and_resumed_to_the_same_bytes(self):
+        for objective, kind in (("dpo", "pairs"), ("reward", "pairs"), ("grpo", "answers"),
+                                ("ppo", "answers"), ("infonce", "triplets"),
+                                ("triplet", "triplets")):
+            before, after = self.learned(objective, kind)
+            self.assertLess(after, before, objective)
+        self.learned("dpo", "pairs", "--rank", 2)
+        self.learned("grpo", "answers", "--rank", 2, "--kl", "0.5")
+
+    def test_a_reward_is_a_model_that_scores(self):
+        path = self.lines("pairs.jsonl", [
+            {"prompt": "The sea is", "chosen": " wide.", "rejected": " a cup."},
+            {"messages": [{"role": "user", "content": "Hi"}], "chosen": "Hello!",
+             "rejected": "No."}])
+        out = self.path("scorer.gguf")
+        call_json(*self.nano("--jsonl", path, "--objective", "reward", "--steps", 15,
+                             "--sequences", 2, "--rate", "1e-4", "--out", out))
+        done = call("rerank", "-m", out, "-q", "The sea is", "--json", " a cup.", " wide.")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        best = json.loads(done.stdout.splitlines()[0])
+        self.assertEqual(best["document"], " wide.")
+        self.assertNotEqual(call("rerank", "-m", Program.model, "-q", "a", "b").returncode, 0)
+
+    def test_a_student_learns_from_a_teacher(self):
+        teacher = self.path("teacher.gguf")
+        call_json(*self.arguments("--steps", 10, "--out", teacher, "--json"))
+        distill = ["--objective", "distill", "--state", self.path("s"), "--force", "--json",
+                   "--schedule", "constant"]
+        losses = [call_json(*self.arguments(*distill, "--steps", steps, "--teacher", teacher,
+                                            "--temperature", "2"))["loss"] for steps in (1, 20)]
+        self.assertLess(losses[1], losses[0] / 2)
+        same = call_json(*self.arguments(*distill, "--steps", 1, "--teacher", self.tiny))
+        self.assertAlmostEqual(same["loss"], 0, places=7)
+        said = self.refused(1, *self.arguments(*distill, "--teacher", Program.model))
+        self.assertIn("a teacher must have the tokens of its student", said)
+
+    def test_lines_of_objectives_are_checked(self):
+        for objective, line, what in (
+                ("dpo", {"ids": [1], "chosen": [2]}, '"rejected" must be a text or ids'),
+                ("dpo", {"ids": [1], "chosen": [2], "rejected": [99]}, '"rejected"[0]: 99 is not'),
+                ("dpo", {"ids": [1], "chosen": [2], "rejected": [3], "text": "a"},
+                 '"text" is not a member'),
+                ("dpo", {"ids": [1], "chosen": [2], "rejected": []}, "has no token to learn"),
+                ("dpo", {"ids": [1], "chosen": "a", "rejected": "b"}, "has no tokenizer"),
+                ("grpo", {"ids": [1], "answers": [[2], [3]], "rewards": [1]}, "the same length"),
+                ("grpo", {"ids": [1], "answers": [[2]], "rewards": [1]}, "one alone"),
+                ("grpo", {"ids": [1], "answers": [[2], [3]], "rewards": [1, "a"]},
+                 '"rewards"[1] must be a number'),
+                ("infonce", {"anchor": [1]}, '"positive" must be a text or ids'),
+                ("infonce", {"anchor": [1], "positive": []}, "has no token to learn"),
+                ("infonce", {"anchor": [1], "positive": [2], "negatives": 3}, "must be a list"),
+                ("infonce", {"anchor": [1], "positive": [2], "negatives": [], "negative": [3]},
+                 'give either "negative" or "negatives"')):
+            path = self.lines("wrong.jsonl", [line])
+            said = self.refused(1, *self.arguments("--jsonl", path, "--objective", objective,
+                                                   "--state", self.path("state")))
+            self.assertIn(f"{path}: line 1: ", said)
+            self.assertIn(what, said)
+        path = self.lines("pairs.jsonl", self.data["triplets"])
+        said = self.refused(1, *self.arguments("--jsonl", path, "--objective", "infonce",
+                                               "--sequences", 6, "--rows", 16, "--state",
+                                               self.path("state")))
+        self.assertIn("have 19 rows together; a step has at most 16", said)
+
+    def test_options_of_other_objectives_are_refused(self):
+        for more, what in ((["--objective", "best"], "--objective 'best'"),
+                           (["--beta", "1"], "--beta means nothing with --objective sft"),
+                           (["--objective", "dpo", "--kl", "1"], "--kl means nothing with"),
+                           (["--objective", "distill"], "distill needs --teacher"),
+                           (["--teacher", "a"], "--teacher means nothing with --objective sft"),
+                           (["--objective", "infonce", "--pooling", "first"], "--pooling 'first'"),
+                           (["--objective", "reward", "--rank", 2], "train without --rank")):
+            said = self.refused(2, *self.arguments("--state", self.path("s"), *more))
+            self.assertIn(what, said)
+        said = self.refused(2, "train", "--file", self.ids, "--objective", "dpo", "--state", "s")
+        self.assertIn("--objective dpo learns lines", said)
+
+
+class Files(TrainTest):
     def test_what_was_learned_answers(self):
         path = self.lines("lines.jsonl", [
             {"text": "Once upon a time there was a boat."},
