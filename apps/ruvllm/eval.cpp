@@ -21,11 +21,13 @@ struct EvalCall {
   std::string model;
   LoadCall load;
   EngineCall engine;
+  KvType kv_type = KvType::f16;  // rounds least
   std::string task;
   std::string out;
   bool force = false;
   bool json = false;
   bool markdown = false;
+  bool exact = false;
   int64_t limit = 0;
 };
 
@@ -123,6 +125,15 @@ Result<int64_t> context_of(const Model& model, int64_t n_ctx) {
   return n_ctx > 0 ? n_ctx : n_trained;
 }
 
+// What exact scores leave no part to.
+Status check_exact(const CommandLine& line, const EvalTask& task) {
+  if (task.kind == SampleKind::answer) {
+    return fail(Code::invalid, "--exact is for likelihoods: answers are written by the engine");
+  }
+  if (!line.given("--kv")) return {};
+  return fail(Code::invalid, "--kv means nothing with --exact: keys and values stay float32");
+}
+
 Result<Evaluated> evaluate(const CommandLine& line, const EvalCall& call) {
   Evaluated done;
   done.task = TRY(read_task(call));
@@ -134,7 +145,13 @@ Result<Evaluated> evaluate(const CommandLine& line, const EvalCall& call) {
   EvalLimits limits;
   limits.max_tokens = TRY(context_of(*model, call.engine.n_ctx));
   limits.n_threads = call.engine.n_threads;
-  limits.kv_type = *call.engine.kv_type;
+  limits.kv_type = call.kv_type;
+  std::unique_ptr<ExactModel> exact;
+  if (call.exact) {
+    TRY(check_exact(line, done.task));
+    exact = TRY(ExactModel::create(chosen.path, call.engine.n_threads));
+    limits.exact = exact.get();
+  }
   const std::unique_ptr<Engine> engine = TRY(open_engine(line, chosen.path, model, call.engine));
   const InterruptScope interrupt;
   ProgressBar bar("eval");
@@ -169,8 +186,11 @@ void declare_eval(CommandLine& line, EvalCall& call) {
   line.flag("--markdown", call.markdown, "Print the table in Markdown");
   line.integer("--ctx,-c", call.engine.n_ctx, 4, int64_t{1} << 24,
                "Tokens that the model sees at once; what it was trained for when absent");
+  line.flag("--exact", call.exact,
+            "Likelihoods in float32 throughout, as other programs' reference: slower, and keys, "
+            "values and activations are not rounded");
   line.threads(call.engine.n_threads);
-  line.kv(call.engine.kv_type);
+  line.kv(call.kv_type);
 }
 
 }  // namespace
@@ -183,7 +203,7 @@ int eval_command(int argc, char** argv) {
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (call.task.empty()) return line.wrong_call("--task is missing: a file with samples");
   if (call.json && call.markdown) return line.wrong_call("give --json or --markdown, not both");
-  if (!call.engine.kv_type) call.engine.kv_type = KvType::f16;  // as exact as possible
+  call.engine.kv_type = call.kv_type;
   const Result<Evaluated> done = evaluate(line, call);
   if (!done) return line.failed(done.error());
   if (call.json) {

@@ -68,8 +68,8 @@ class LikelihoodRun {
     const Model& model = engine_->model();
     const int64_t n = std::ssize(pair.continuation);
     const int64_t n_context = std::ssize(pair.context);
-    return model.n_usable_tokens() == model.h.n_vocab && n_context + n < engine_->n_ctx() &&
-           (n == 1 || n * kContextPerChoice <= n_context);
+    return limits_->exact == nullptr && model.n_usable_tokens() == model.h.n_vocab &&
+           n_context + n < engine_->n_ctx() && (n == 1 || n * kContextPerChoice <= n_context);
   }
 
   Status run_block(std::span<const TokenPair> pairs, size_t begin, size_t end) {
@@ -174,22 +174,27 @@ class LikelihoodRun {
   Status compute(const TokenPair& pair, Likelihood& likelihood) {
     std::vector<Token> ids = pair.context;
     ids.insert(ids.end(), pair.continuation.begin(), pair.continuation.end() - 1);
+    const int64_t first = std::ssize(pair.context) - 1;
+    const auto take = [&](int64_t position, std::span<const float> logits) {
+      if (position < first) return;
+      add_token(logits, pair.continuation[static_cast<size_t>(position - first)], likelihood);
+    };
+    if (limits_->exact != nullptr) return limits_->exact->each_logits(ids, first, take);
     LogitsOptions options;
     options.n_threads = limits_->n_threads;
     options.kv_type = limits_->kv_type;
     options.all = true;
-    const int64_t first = std::ssize(pair.context) - 1;
-    return compute_logits(
-        engine_->model(), ids, options, [&](int64_t position, std::span<const float> logits) {
-          if (position < first) return;
-          const Token token = pair.continuation[static_cast<size_t>(position - first)];
-          const auto likeliest = std::ranges::max_element(logits);
-          const double max = *likeliest;
-          double sum = 0;
-          for (const float x : logits) sum += std::exp(static_cast<double>(x) - max);
-          likelihood.add(double{logits[static_cast<size_t>(token)]} - max - std::log(sum),
-                         likeliest - logits.begin() == token);
-        });
+    return compute_logits(engine_->model(), ids, options, take);
+  }
+
+  // Adds what a token's logits say of it.
+  static void add_token(std::span<const float> logits, Token token, Likelihood& likelihood) {
+    const auto likeliest = std::ranges::max_element(logits);
+    const double max = *likeliest;
+    double sum = 0;
+    for (const float x : logits) sum += std::exp(static_cast<double>(x) - max);
+    likelihood.add(double{logits[static_cast<size_t>(token)]} - max - std::log(sum),
+                   likeliest - logits.begin() == token);
   }
 
   // Says how far the work is, and whether it should stop.

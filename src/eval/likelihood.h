@@ -7,6 +7,7 @@
 
 #include "eval/text_pairs.h"
 #include "ruv/engine.h"
+#include "train/exact_model.h"
 
 namespace ruv {
 
@@ -24,6 +25,8 @@ struct EvalLimits {
   int64_t max_tokens = 0;
   int n_threads = 0;
   KvType kv_type = KvType::f16;  // the engine's
+  // Computes likelihoods in place of the engine. Null: the engine does.
+  ExactModel* exact = nullptr;
   // Told of the share done in [0, 1]; false stops the work (cancelled). May be null.
   std::function<bool(double)> go_on = {};
 };
