@@ -24,7 +24,7 @@ class ExactModel {
 
  private:
   explicit ExactModel(int n_threads) : pool_(n_threads), device_(make_train_device<float>()) {}
-  // Makes room for a step of so many rows, of which so many have logits.
+  // Makes room for a step of n_rows rows, of which n_logits have logits.
   Status reserve(int64_t n_rows, int64_t n_logits);
 
   WorkerPool pool_;
