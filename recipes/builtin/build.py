@@ -20,8 +20,8 @@ import subprocess
 import sys
 import time
 
-import embeddings
 import first_weights
+import gguf_file
 import pack
 import roles
 import scores
@@ -33,6 +33,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BUILT_IN = HERE.parents[1] / "models/ruvltra-nano-q8_0.gguf"
 # Tokens that the trainer computes at once: more is faster and takes more memory (about 1 GB).
 ROWS = 4096
+POOLING_MEAN = 1  # a value of GGUF's pooling_type
 STEPS = ("data", "weights", "nano", "pico", "export", "adapters", "embeddings", "scores")
 
 
@@ -147,26 +148,34 @@ class Build:
         return max(1, round(stage.tokens / (mean * stage.sequences)))
 
     def _learn(self, partial, stage, model):
-        state, recipe = self.out / (stage.name + ".state"), self.recipe
-        arguments = ["train", "--model", model, "--jsonl", self.out / (stage.name + ".jsonl")]
-        arguments += ["--out", partial, "--state", state, "--save-every", recipe.save_every]
-        arguments += ["--log", self.out / (stage.name + ".csv"), "--force"]
-        arguments += ["--steps", self.n_steps(stage), "--sequences", stage.sequences]
-        arguments += ["--ctx", recipe.context, "--rows", ROWS, "--seed", recipe.seed]
-        arguments += ["--threads", self.threads, *stage.flags]
+        arguments = ["--steps", self.n_steps(stage), "--sequences", stage.sequences]
+        arguments += ["--ctx", self.recipe.context, *stage.flags]
+        if stage.has_teacher:
+            teacher = self.out / (self.recipe.nano[-1].name + ".gguf")
+            arguments += ["--objective", "distill", "--teacher", teacher]
+        self._run_trainer(partial, stage.name, model, arguments)
+
+    def _run_trainer(self, partial, name, model, arguments):
+        """Trains on NAME.jsonl, with NAME.state to resume from and NAME.csv as its log."""
+        state, recipe = self.out / (name + ".state"), self.recipe
+        files = ["--model", model, "--jsonl", self.out / (name + ".jsonl"), "--out", partial]
+        files += ["--state", state, "--save-every", recipe.save_every]
+        files += ["--log", self.out / (name + ".csv"), "--force"]
         if state.exists():
-            say("resuming " + stage.name)
-            arguments.append("--resume")
-        self.run_program(*arguments)
+            say("resuming " + name)
+            files.append("--resume")
+        limits = ["--rows", ROWS, "--seed", recipe.seed, "--threads", self.threads]
+        self.run_program("train", *files, *limits, *arguments)
 
     def export(self):
         for name, stages in (("nano", self.recipe.nano), ("pico", self.recipe.pico)):
-            trained = self.out / (stages[-1].name + ".gguf")
+            self._quantize(name, self.out / (stages[-1].name + ".gguf"))
 
-            def quantize(partial, trained=trained):
-                self.run_program("quantize", "--model", trained, "--type", "q8_0", "--out", partial)
+    def _quantize(self, name, trained):
+        def write(partial):
+            self.run_program("quantize", "--model", trained, "--type", "q8_0", "--out", partial)
 
-            self.make(self.out / ("ruvltra-%s-q8_0.gguf" % name), quantize)
+        self.make(self.out / ("ruvltra-%s-q8_0.gguf" % name), write)
 
     def adapters(self):
         for role in roles.ROLES:
@@ -187,18 +196,25 @@ class Build:
         self.run_program(*arguments, "--threads", self.threads)
 
     def embeddings(self):
-        """A sibling that gives vectors of tasks, trained by contrast on the triplets."""
-        self.make(self.out / "ruvltra-embed", self._embed)
+        """A sibling that gives vectors of tasks: pico, trained by contrast on the triplets."""
+        first, lines = self.out / "first-embed.gguf", self.out / "embed.jsonl"
+        changes = {"general.name": gguf_file.text("ruvltra-embed")}
+        changes["qwen2.pooling_type"] = gguf_file.uint32(POOLING_MEAN)
+        pico = self.out / (self.recipe.pico[-1].name + ".gguf")
+        self.make(first, lambda partial: gguf_file.write_with(partial, pico, changes))
+        self.make(lines, self._pack_triplets)
+        arguments = ["--steps", self.recipe.embedding_steps, "--sequences", 32, "--ctx", 128]
+        arguments += ["--objective", "infonce", "--pooling", "mean", "--rate", "1e-3"]
+        arguments += ["--schedule", "linear", "--warmup", 1]
+        trained = self.out / "embed.gguf"
+        self.make(trained, lambda partial: self._run_trainer(partial, "embed", first, arguments))
+        self._quantize("embed", trained)
 
-    def _embed(self, partial):
-        records = read_records(self.out / "data/triplets.jsonl")
-        texts = [record[key] for record in records for key in ("anchor", "positive", "negative")]
-        ids = pack.encode(self.binary, BUILT_IN, texts)
-        triplets = list(zip(ids[::3], ids[1::3], ids[2::3]))
-        epochs, seed = self.recipe.embedding_epochs, self.recipe.seed
-        table, losses = embeddings.learn(triplets, first_weights.VOCABULARY, epochs, seed)
-        say("loss of each epoch: " + ", ".join("%.3f" % loss for loss in losses))
-        embeddings.write(partial, BUILT_IN, table)
+    def _pack_triplets(self, partial):
+        with open(partial, "w", encoding="utf-8") as lines:
+            for record in read_records(self.out / "data/triplets.jsonl"):
+                kept = {key: record[key] for key in ("anchor", "positive", "negative")}
+                lines.write(json.dumps(kept) + "\n")
 
     def scores(self):
         self.make(self.out / "scores.json", self._score)
@@ -234,7 +250,7 @@ class Build:
 
     def _score_embeddings(self, partial):
         held_out, result = self.out / "data/triplets_unseen.jsonl", {}
-        for name in ("ruvltra-embed", "ruvltra-nano-q8_0.gguf"):
+        for name in ("ruvltra-embed-q8_0.gguf", "ruvltra-nano-q8_0.gguf"):
             result[name] = scores.measure_embeddings(self.binary, self.out / name, held_out)
         partial.write_text(json.dumps(result, indent=1) + "\n")
 

@@ -42,28 +42,48 @@ class _Reader:
             self.at += _SIZES[kind]
 
 
-def read_metadata(path):
-    """{key: (kind, the value's bytes)} of a GGUF v3 file, in its order."""
+def _open(path):
+    """(a reader after the metadata, {key: (kind, bytes)}, the number of tensors)"""
     with open(path, "rb") as file:
         reader = _Reader(file.read())
     if reader.data[:4] != b"GGUF" or struct.unpack_from("<I", reader.data, 4)[0] != 3:
         raise ValueError("%s: is not a GGUF v3 file" % path)
-    reader.at = 16  # after magic, version and the number of tensors
+    n_tensors = struct.unpack_from("<Q", reader.data, 8)[0]
+    reader.at = 16
     metadata = {}
     for _ in range(reader.number("Q")):
         key, kind = reader.text(), reader.number("I")
         start = reader.at
         reader.skip_value(kind)
         metadata[key] = (kind, reader.data[start : reader.at])
-    return metadata
+    return reader, metadata, n_tensors
 
 
-def texts_of(entry):
-    """The texts of a list of texts in what `read_metadata` gives."""
-    reader = _Reader(entry[1])
-    if entry[0] != _LIST or reader.number("I") != _TEXT:
-        raise ValueError("is not a list of texts")
-    return [reader.text() for _ in range(reader.number("Q"))]
+def read_metadata(path):
+    """{key: (kind, the value's bytes)} of a GGUF v3 file, in its order."""
+    return _open(path)[1]
+
+
+def _head(n_tensors, metadata):
+    head = b"GGUF" + struct.pack("<IQQ", 3, n_tensors, len(metadata))
+    for key, (kind, data) in metadata.items():
+        head += text(key)[1] + struct.pack("<I", kind) + data
+    return head
+
+
+def write_with(path, old, changes):
+    """Writes the file `old` with some metadata changed or added, tensors as they are."""
+    reader, metadata, n_tensors = _open(old)
+    start = reader.at
+    for _ in range(n_tensors):
+        reader.text()
+        n_dimensions = reader.number("I")
+        reader.at += 8 * n_dimensions + 4 + 8  # with the format and the offset
+    infos = reader.data[start : reader.at]
+    tensors = reader.data[reader.at + _padded(reader.at) :]
+    head = _head(n_tensors, metadata | changes) + infos
+    with open(path, "wb") as file:
+        file.write(head + bytes(_padded(len(head))) + tensors)
 
 
 def uint32(value):
@@ -83,10 +103,7 @@ def _padded(size):
 
 def write(path, metadata, tensors):
     """`tensors`: [(name, (columns, rows) or (columns,), array of f32)], rows one after another."""
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
-    for key, (kind, data) in metadata.items():
-        head += text(key)[1] + struct.pack("<I", kind) + data
-    offset = 0
+    head, offset = _head(len(tensors), metadata), 0
     for name, shape, values in tensors:
         head += text(name)[1] + struct.pack("<I%dQ" % len(shape), len(shape), *shape)
         head += struct.pack("<IQ", F32, offset)

@@ -13,6 +13,7 @@ import argparse
 import concurrent.futures
 import functools
 import json
+import operator
 import pathlib
 import re
 import subprocess
@@ -20,7 +21,6 @@ import sys
 import time
 
 import cases
-import embeddings
 import roles
 from generate import EVAL
 from records import read_records
@@ -199,6 +199,10 @@ def measure_draft(binary, model, draft, folder, limit):
     }
 
 
+def _dot(one, other):
+    return sum(map(operator.mul, one, other))
+
+
 def measure_embeddings(binary, model, path):
     """{triplets, nearer}: how many anchors are nearer to their positive than to their negative, by
     the cosine of the vectors that `ruvllm embed` gives.
@@ -213,7 +217,7 @@ def measure_embeddings(binary, model, path):
     nearer = 0
     for number in range(len(triplets)):
         anchor, positive, negative = vectors[3 * number : 3 * number + 3]
-        nearer += embeddings.dot(anchor, positive) > embeddings.dot(anchor, negative)
+        nearer += _dot(anchor, positive) > _dot(anchor, negative)
     return {"triplets": len(triplets), "nearer": nearer}
 
 

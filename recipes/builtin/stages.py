@@ -9,6 +9,7 @@ class Stage:
     `flags`: further options of the trainer. `sequences`: of a step; fewer make more and noisier
     steps. `copy_drills`: the chance of a drill after each sequence; more teach copying sooner and
     leave fewer tokens for the rest. `keep`: the share of the records of a category that is used.
+    `has_teacher`: what the trained model says is learned, in place of the texts.
     """
 
     name: str
@@ -17,12 +18,13 @@ class Stage:
     sequences: int = 12
     copy_drills: float = 0.1
     keep: dict = dataclasses.field(default_factory=dict)
+    has_teacher: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
     """What makes all files. `megabytes`: of training data; `layers`: of the model and of its
-    draft; `adapter_steps`: of each adapter; `embedding_epochs`: over all
+    draft; `adapter_steps`: of each adapter; `embedding_steps`: of 32
     triplets; `save_every`: the steps that a kill can cost.
     """
 
@@ -35,7 +37,7 @@ class Recipe:
     pico: tuple
     adapter_steps: int
     adapter_records: int
-    embedding_epochs: int
+    embedding_steps: int
     nano_layers: int = 8
     pico_layers: int = 2
     save_every: int = 50
@@ -64,10 +66,13 @@ FULL = Recipe(
         Stage("nano-1", 6_000_000, _muon("2e-3", "0.3"), copy_drills=0.12),
         Stage("nano-2", 12_000_000, _muon("1.5e-3", "0.7"), copy_drills=0.03, keep=_SKILLS),
     ),
-    pico=(Stage("pico", 8_000_000, _muon("2e-3", "0.7"), copy_drills=0.08),),
+    pico=(
+        Stage("pico-1", 6_000_000, _muon("2e-3", "0.3"), copy_drills=0.08),
+        Stage("pico-2", 4_000_000, _muon("1e-3", "0.7"), copy_drills=0, has_teacher=True),
+    ),
     adapter_steps=150,
     adapter_records=1500,
-    embedding_epochs=3,
+    embedding_steps=1200,
 )
 
 # Minutes, for a test that shows that everything works; what comes out knows next to nothing.
@@ -79,10 +84,13 @@ SHORT = Recipe(
     triplets=200,
     context=1024,
     nano=(Stage("nano-1", 14_000, _SHORT_RATE, sequences=3),),
-    pico=(Stage("pico", 5_000, _SHORT_RATE, sequences=3),),
+    pico=(
+        Stage("pico-1", 4_000, _SHORT_RATE, sequences=3),
+        Stage("pico-2", 3_000, _SHORT_RATE, sequences=3, has_teacher=True),
+    ),
     adapter_steps=3,
     adapter_records=50,
-    embedding_epochs=2,
+    embedding_steps=3,
     nano_layers=3,
     save_every=1,
     score_limit=3,

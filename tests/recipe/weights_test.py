@@ -20,7 +20,6 @@ sys.path.insert(0, str(RECIPE))
 
 import chat_layout  # noqa: E402
 import draws  # noqa: E402
-import embeddings  # noqa: E402
 import first_weights  # noqa: E402
 import generate  # noqa: E402
 import gguf_file  # noqa: E402
@@ -77,6 +76,21 @@ class FirstWeightsTest(unittest.TestCase):
         )
         self.assertIn("tokenizer.chat_template", new)
 
+    def test_metadata_are_changed_and_weights_stay(self):
+        path = self.folder / "changed.gguf"
+        changes = {"general.name": gguf_file.text("another name that is longer")}
+        changes["qwen2.pooling_type"] = gguf_file.uint32(1)
+        gguf_file.write_with(path, self.model, changes)
+        new = gguf_file.read_metadata(path)
+        self.assertEqual(new, gguf_file.read_metadata(self.model) | changes)
+        vectors = []
+        for model in (self.model, path):
+            command = [BINARY, "embed", "--model", model, "--pooling", "mean", "a text"]
+            vectors.append(subprocess.run(command, capture_output=True, check=True).stdout)
+        self.assertEqual(*vectors)
+        info = subprocess.run([BINARY, "info", "--model", path], capture_output=True, text=True)
+        self.assertIn("pooling mean", info.stdout)
+
     def test_the_program_says_what_it_is(self):
         command = [BINARY, "info", "--model", self.model]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -130,30 +144,6 @@ class PackTest(unittest.TestCase):
                     pair = line["ids"][at - 1 : at + 1]
                     pairs = [line["ids"][i : i + 2] for i in range(at - 1)]
                     self.assertIn(pair, pairs)
-
-
-class EmbeddingsTest(unittest.TestCase):
-    def ids(self, model, texts):
-        return pack.encode(BINARY, model, texts)
-
-    def test_its_tokens_are_those_of_the_model(self):
-        texts = ["review the patch", "naïve São Paulo, 2026-11-27!", "  two\n\nlines\t{x: 1}"]
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            table = [[float(i == j % 64) for i in range(64)] for j in range(4096)]
-            embeddings.write(folder, BUILT_IN, table)
-            self.assertEqual(self.ids(folder, texts), self.ids(BUILT_IN, texts))
-
-    def test_contrast_parts_what_only_looks_alike(self):
-        draw = random.Random(3)
-        noise = [[draw.randrange(20, 60) for _ in range(5)] for _ in range(200)]
-        triplets = []
-        for i in range(0, 200, 2):  # the first token decides; the rest is shared with the negative
-            kind, other = draw.sample(range(10), 2)
-            triplets.append(([kind] + noise[i], [kind] + noise[i + 1], [other] + noise[i]))
-        table, losses = embeddings.learn(triplets, 64, 20, 1)
-        self.assertLess(losses[-1], 0.6 * losses[0])
-        self.assertEqual(table, embeddings.learn(triplets, 64, 20, 1)[0])
 
 
 class RolesTest(unittest.TestCase):
