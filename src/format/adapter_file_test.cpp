@@ -68,6 +68,13 @@ TEST(PeftAdapter, HasAModuleForEachPairOfMatrices) {
   EXPECT_EQ(row_numbers(file->modules[0].a, 1), (std::vector<float>{4, 5, 6, 7}));
 }
 
+TEST(PeftAdapter, ABaseWithoutANameIsNone) {
+  const Result<AdapterFile> file = PeftFolder().read(R"("base_model_name_or_path":null)");
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_EQ(file->base, "");
+  EXPECT_FALSE(PeftFolder().read(R"("base_model_name_or_path":3)"));
+}
+
 TEST(PeftAdapter, ScalesFollowTheConfig) {
   const PeftFolder folder;
   const auto scale = [&](const std::string& more) { return folder.read(more)->modules[0].scale; };

@@ -168,7 +168,10 @@ Result<AdapterFile> read_peft_adapter(const Json& config, std::vector<Safetensor
   TRY(check_keys(members));
   const Scaling scaling = TRY(read_scaling(members));
   AdapterFile file{.path = source, .container = AdapterContainer::peft};
-  file.base = TRY(members.text_or("base_model_name_or_path", ""));
+  // Null: PEFT was given a model without a name.
+  if (members.is_set("base_model_name_or_path")) {
+    file.base = TRY(members.text_or("base_model_name_or_path", ""));
+  }
   AdapterHalves halves(source);
   for (const SafetensorsTensor& stored : tensors) {
     const std::optional<HalfName> name = half_name(stored.name);
