@@ -177,7 +177,9 @@ void add_step_flags(CommandLine& line, TrainCall& call) {
             "triplet, embeddings");
   line.choices(objective_names());
   line.text("--teacher", call.teacher, "distill: a model with the same tokens");
-  line.text("--pooling", call.pooling, "infonce, triplet: the mean of all tokens, or the last");
+  line.text(
+      "--pooling", call.pooling,
+      "infonce, triplet: the mean of all tokens, or the last; what the model has when absent");
   line.choices({"mean", "last"});
   line.integer("--rank", call.rank, 0, 4096,
                "Rank of an adapter, which is trained in place of the weights; 0: the weights");

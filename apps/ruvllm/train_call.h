@@ -26,7 +26,7 @@ struct TrainCall {
   std::string targets;
   std::string objective = "sft";
   std::string teacher;
-  std::string pooling = "mean";
+  std::string pooling;
   TrainNumber rate{"1e-4"}, min_rate{"0"}, rate_decay{"1"}, fall{"0.2"};
   TrainNumber decay{"0.01"}, beta2{"0.999"}, clip{"1"}, alpha{""}, prompt_weight{"0"};
   TrainNumber beta{"0.1"}, label_smoothing{"0"}, clip_ratio{"0.2"}, kl{"0.02"};

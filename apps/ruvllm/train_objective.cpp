@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "ruv/embed.h"
 #include "terminal.h"
 
 namespace ruv {
@@ -71,7 +72,7 @@ std::string fault_of_objective(const CommandLine& line, const TrainCall& call) {
   if (call.objective == "distill" && call.teacher.empty()) {
     return "--objective distill needs --teacher";
   }
-  if (call.pooling != "mean" && call.pooling != "last") {
+  if (!call.pooling.empty() && call.pooling != "mean" && call.pooling != "last") {
     return fmt::format("--pooling '{}' is not mean or last", call.pooling);
   }
   if (row->lines == LineKind::triplet && line.given("--prompt-weight")) {
@@ -90,7 +91,18 @@ Result<std::unique_ptr<RunObjective>> RunObjective::create(const TrainCall& call
     made->teacher_ = TRY(Teacher::create(call.teacher, trainer.model(), call.n_threads,
                                          std::max(call.n_rows, call.n_ctx)));
   }
+  if (lines_of_objective(call.objective) == LineKind::triplet) TRY(made->choose_pooling());
   return made;
+}
+
+// What the model's file says, so that it is embedded as it was trained.
+Status RunObjective::choose_pooling() {
+  const Result<EmbedInfo> info = embed_info(trainer_.model());
+  pooling_ = info ? info->pooling : Pooling::last;
+  if (!call_.pooling.empty()) pooling_ = call_.pooling == "last" ? Pooling::last : Pooling::mean;
+  if (pooling_ == Pooling::last || pooling_ == Pooling::mean) return {};
+  return fail(Code::unsupported, "the model's embeddings are '{}': give --pooling mean or last",
+              pooling_name(pooling_));
 }
 
 // The answers were drawn from the model that the run begins with, which is the reference, too.
@@ -131,7 +143,7 @@ std::unique_ptr<StepObjective> RunObjective::objective_of(const Step& step) {
   if (name == "sft") return nullptr;
   return std::make_unique<ContrastObjective>(
       ContrastNumbers{.is_triplet = name == "triplet",
-                      .pools_last = call_.pooling == "last",
+                      .pools_last = pooling_ == Pooling::last,
                       .margin = call_.margin.value,
                       .temperature = call_.temperature_or(0.07)},
       step.groups);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ruv/pooling.h"
 #include "train/objectives.h"
 #include "train_call.h"
 #include "train_texts.h"
@@ -53,10 +54,12 @@ class RunObjective {
   RunObjective(const TrainCall& call, Trainer& trainer) : call_(call), trainer_(trainer) {}
   std::unique_ptr<Step> step_of(std::span<const size_t> chosen);
   std::unique_ptr<StepObjective> objective_of(const Step& step);
+  Status choose_pooling();
 
   const TrainCall& call_;
   Trainer& trainer_;
   std::unique_ptr<Teacher> teacher_;
+  Pooling pooling_ = Pooling::last;
   std::vector<TrainExample> examples_;
   std::vector<SequenceLogs> reference_;  // by example; empty where it is not needed
 };
