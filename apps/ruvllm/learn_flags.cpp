@@ -1,5 +1,6 @@
 #include "learn_flags.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/number_text.h"
@@ -52,7 +53,10 @@ Result<UpdateTexts> read_update_texts(const LearnCall& call, const std::string& 
     }
     (sequence.weights.empty() ? texts.held_out : texts.canaries).push_back(std::move(text));
   }
-  if (!texts.held_out.empty() && !texts.canaries.empty()) return texts;
+  if (!texts.held_out.empty() && !texts.canaries.empty()) {
+    rehearse_half(texts);
+    return texts;
+  }
   return fail(Code::invalid,
               "--learn-texts {}: has {} texts that are held out and {} answers; both are needed",
               call.texts, texts.held_out.size(), texts.canaries.size());
@@ -63,8 +67,10 @@ Result<UpdateTexts> read_update_texts(const LearnCall& call, const std::string& 
 void add_learn_flags(CommandLine& line, LearnCall& call) {
   const OptionGroup group(line, "Learning");
   line.integer("--learn-rank", call.rank, 1, 2, "Rank of the adapter that is learned");
-  line.text("--learn-matrices", call.matrices,
-            "Matrices of a layer that it adds to, with commas between");
+  line.text(
+      "--learn-matrices", call.matrices,
+      "Matrices of a layer that it adds to, as attn_q,attn_v; all of attention and feed-forward "
+      "when absent");
   line.integer("--learn-layers", call.n_layers, 0, 1 << 20,
                "How many of the last layers have it; 0: as many as fit 1 MB");
   line.integer("--learn-ctx", call.n_ctx, 2, 1 << 20,
@@ -74,6 +80,9 @@ void add_learn_flags(CommandLine& line, LearnCall& call) {
             "How strongly numbers of earlier tasks are held (EWC); 0: not at all");
   line.text("--learn-replay", call.replay,
             "Share of corrections that are kept and learned again; 0: none");
+  line.text(
+      "--learn-rehearsal", call.rehearsal,
+      "How much it counts that nothing changes on every second of these texts; 0: not at all");
   line.text("--learn-texts", call.texts,
             "What the gate measures: lines as `train --jsonl` reads, texts to hold out and answers "
             "to keep; a few of its own when absent");
@@ -92,11 +101,20 @@ void add_learn_flags(CommandLine& line, LearnCall& call) {
             "not a loss of power");
 }
 
+bool has_learn_flags(const CommandLine& line) {
+  constexpr const char* kFlags[] = {"--learn-rank",     "--learn-matrices",   "--learn-layers",
+                                    "--learn-ctx",      "--learn-rate",       "--learn-lambda",
+                                    "--learn-replay",   "--learn-texts",      "--learn-rehearsal",
+                                    "--learn-held-out", "--learn-divergence", "--learn-canary",
+                                    "--learn-norm",     "--learn-own",        "--learn-no-sync"};
+  return std::ranges::any_of(kFlags, [&](const char* flag) { return line.given(flag); });
+}
+
 Result<LearnOptions> learn_options(const LearnCall& call, const std::string& path, int n_threads) {
   LearnOptions options{.folder = call.folder};
   options.gradient.rank = call.rank;
   options.gradient.alpha = 2 * static_cast<double>(call.rank);
-  options.gradient.matrices = split_names(call.matrices);
+  if (!call.matrices.empty()) options.gradient.matrices = split_names(call.matrices);
   options.gradient.max_rows = call.n_ctx;
   options.gradient.n_threads = n_threads;
   if (call.n_layers > 0) options.gradient.n_layers = call.n_layers;
@@ -105,6 +123,7 @@ Result<LearnOptions> learn_options(const LearnCall& call, const std::string& pat
   TRY(read_flag_number("--learn-rate", call.rate, options.step.rate));
   TRY(read_flag_number("--learn-lambda", call.lambda, options.step.lambda));
   TRY(read_flag_number("--learn-replay", call.replay, options.step.replay_share));
+  TRY(read_flag_number("--learn-rehearsal", call.rehearsal, options.step.rehearsal));
   UpdateLimits& limits = options.limits;
   TRY(read_flag_number("--learn-held-out", call.held_out_rise, limits.held_out_rise));
   TRY(read_flag_number("--learn-divergence", call.divergence, limits.divergence));

@@ -36,6 +36,7 @@ struct ServeCall {
   int64_t keep_seconds = -1;    // negative: while there is room
   LoadCall load;
   ServedAdapters adapters;
+  LearnCall learn;
   std::string alias;
   bool lenient = false;
   bool no_key = false;
@@ -244,6 +245,9 @@ Status add_models(const CommandLine& line, const ServeCall& call, const ServedMo
     return fail(Code::invalid, "--lora and --lora-modules go with one model; {} are given",
                 sources.size());
   }
+  if (sources.size() > 1 && !call.learn.folder.empty()) {
+    return fail(Code::invalid, "--learn goes with one model; {} are given", sources.size());
+  }
   if (sources.size() > 1 && !call.load.draft_model.empty()) {
     return fail(Code::invalid, "--draft-model goes with one model; {} are given", sources.size());
   }
@@ -312,7 +316,8 @@ Status serve(const CommandLine& line, ServeCall& call) {
   parts.lenient = call.lenient;
   parts.has_page = !call.no_page;
   parts.notes_contents = call.log_prompts;
-  const ServedModelCall served{line, call.load, call.engine, call.sampling, call.adapters};
+  const ServedModelCall served{line,          call.load,     call.engine,
+                               call.sampling, call.adapters, call.learn};
   TRY(add_models(line, call, served, parts, models));
   TRY(models.load_first([&](const OpenAiService& first) {
     print_start(call, first, models.list().size(), url_of(*server, call.server),
@@ -388,6 +393,8 @@ const char* wrong_together(const CommandLine& line, const ServeCall& call) {
     return "--log-prompts needs lines in JSON: --log json or --log-file FILE";
   if (line.given("--tls-cert") != line.given("--tls-key"))
     return "--tls-cert and --tls-key go together";
+  if (call.learn.folder.empty() && has_learn_flags(line))
+    return "options of learning go with --learn DIR";
   if (line.given("--socket-file") && line.given("--tls-cert"))
     return "--socket-file takes no --tls-cert";
   return nullptr;
@@ -412,6 +419,11 @@ int serve_command(int argc, char** argv) {
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
   add_adapter_flags(line, call.adapters);
+  line.text(
+      "--learn", call.learn.folder,
+      "Learn from POST /v1/feedback, into adapters that are kept in this folder and that requests "
+      "name; absent: nothing is learned");
+  add_learn_flags(line, call.learn);
   line.sampling(call.sampling);
   line.text("--alias", call.alias,
             "Name of the first model in requests and answers; else the file's");

@@ -33,6 +33,18 @@ EngineOptions engine_for(const ServedModelCall& call, const Model& model, const 
   return options;
 }
 
+// What it learns is loaded into the registry, from which requests take it by the instance's name.
+// Null: the server does not learn.
+Result<std::unique_ptr<Learner>> open_learner(const ServedModelCall& call, const std::string& path,
+                                              AdapterRegistry& registry) {
+  if (call.learn.folder.empty()) return nullptr;
+  const auto publish = [&registry](const std::string& name, const std::string& folder) -> Status {
+    TRY(registry.load(name, folder, {.may_replace = true}));
+    return {};
+  };
+  return Learner::open(path, TRY(learn_options(call.learn, path, 1)), publish);
+}
+
 class EngineModel final : public LoadedModel {
  public:
   // Without names it has those of its file.
@@ -48,12 +60,14 @@ class EngineModel final : public LoadedModel {
     EngineOptions options = engine_for(call, *model, named.chosen.path, folder);
     options.draft_model = TRY(open_draft_model(options.n_threads, call.load));
     made->adapters_ = TRY(open_registry(call.adapters, model, options.n_threads, options.adapters));
+    made->learner_ = TRY(open_learner(call, named.chosen.path, *made->adapters_));
     options.max_adapter_rank = kMaxServedRank;
     made->engine_ = TRY(Engine::create(model, options));
     if (names.empty()) names = model_names(named.name, named.chosen.path, made->text_->info());
     made->service_ = make_service(parts, *made->engine_, *made->text_, std::move(names));
     made->service_.max_sequences = options.max_sequences;
     made->service_.adapters = made->adapters_.get();
+    made->service_.teaching = made->learner_.get();
     made->service_.adapter_folder = call.adapters.folder;
     made->service_.usual = call.line.params_for(made->text_->info(), call.sampling);
     return made;
@@ -67,7 +81,8 @@ class EngineModel final : public LoadedModel {
  private:
   std::unique_ptr<ModelText> text_;
   std::unique_ptr<AdapterRegistry> adapters_;
-  std::unique_ptr<Engine> engine_;  // ends before the text that its answers are read with
+  std::unique_ptr<Learner> learner_;  // ends before the adapters that it makes
+  std::unique_ptr<Engine> engine_;    // ends before the text that its answers are read with
   OpenAiService service_;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "command_line.h"
+#include "learn_flags.h"
 #include "lora_flag.h"
 #include "net/models/model_pool.h"
 #include "open_model.h"
@@ -19,6 +20,7 @@ struct ServedModelCall {
   EngineOptions engine = {};
   GenerateParams sampling = {};
   ServedAdapters adapters = {};
+  LearnCall learn = {};  // its folder is empty: nothing is learned
 };
 
 // A model that was named on the command line.

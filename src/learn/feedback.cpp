@@ -48,14 +48,14 @@ FieldResult<std::optional<double>> rating_field(const Json& object) {
 
 // The members that go with those that are there.
 std::vector<std::string_view> known_members(const Json& object) {
-  if (object.contains("ids")) return {"ids", "score", "rating", "task"};
+  if (find_field(object, "ids") != nullptr) return {"ids", "score", "rating", "task"};
   std::vector<std::string_view> known = {"task"};
-  if (object.contains("messages")) {
+  if (find_field(object, "messages") != nullptr) {
     known.insert(known.end(), {"messages", "tools", "chat_template_kwargs"});
   } else {
     known.push_back("prompt");
   }
-  if (object.contains("correction")) {
+  if (find_field(object, "correction") != nullptr) {
     known.push_back("correction");
   } else {
     known.insert(known.end(), {"answer", "rating"});
@@ -76,7 +76,7 @@ FieldResult<AdaptFeedback> read_feedback(const Json& object,
                                          std::span<const std::string_view> others) {
   const std::vector<std::string_view> known = known_members(object);
   for (const auto& [key, value] : object.items()) {
-    if (std::ranges::find(known, key) == known.end() &&
+    if (!value.is_null() && std::ranges::find(known, key) == known.end() &&
         std::ranges::find(others, key) == others.end()) {
       return invalid_field(std::string(key),
                            fmt::format("'{}' does not go with the other members: a judgement has "
@@ -87,20 +87,20 @@ FieldResult<AdaptFeedback> read_feedback(const Json& object,
     }
   }
   AdaptFeedback feedback;
-  if (object.contains("task")) feedback.task = TRY(text_field(object, "task"));
+  if (find_field(object, "task") != nullptr) feedback.task = TRY(text_field(object, "task"));
   feedback.rating = TRY(rating_field(object));
-  if (object.contains("ids")) {
+  if (find_field(object, "ids") != nullptr) {
     feedback.ids = TRY(id_list(object, "ids", INT32_MAX));
     const std::vector<int32_t> marks = TRY(id_list(object, "score", 1));
     feedback.judged.assign(marks.begin(), marks.end());
     return feedback;
   }
-  if (object.contains("messages")) {
+  if (find_field(object, "messages") != nullptr) {
     feedback.conversation = TRY(read_conversation(object));
   } else {
     feedback.prompt = TRY(text_field(object, "prompt"));
   }
-  if (object.contains("correction")) {
+  if (find_field(object, "correction") != nullptr) {
     feedback.answer = TRY(text_field(object, "correction"));
     return feedback;
   }

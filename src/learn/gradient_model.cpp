@@ -207,6 +207,33 @@ Result<double> GradientModel<T>::add_gradient(const JudgedText& text, double sca
   return fail(Code::invalid, "learning: the loss of a text is {}", sum);
 }
 
+// d KL(p ‖ q) / d logit c of q = q[c] - p[c].
+template <class T>
+Result<double> GradientModel<T>::add_divergence(const JudgedText& text, std::span<const float> base,
+                                                double scale) {
+  double sum = 0;
+  TRY(compute(text, Beside::adapter, true, [&](const Adjoined<T>& logits) {
+    const size_t first = judged_range(text).first;
+    const float* p = base.data();
+    for (int64_t i = 0; i < logits.n_rows; ++i) {
+      if (text.weights[first + static_cast<size_t>(i)] == 0) continue;
+      const T* const q = logits.row(i);
+      const double of_p = log_of_sum(p, logits.n_cols);
+      const double of_q = log_of_sum(q, logits.n_cols);
+      for (int64_t c = 0; c < logits.n_cols; ++c) {
+        const double log_p = double{p[c]} - of_p;
+        const double log_q = double{q[c]} - of_q;
+        const double share = exact_exp(log_p);
+        sum += share * (log_p - log_q);
+        logits.adjoint(i)[c] += static_cast<T>(scale * (exact_exp(log_q) - share));
+      }
+      p += logits.n_cols;
+    }
+  }));
+  if (std::isfinite(sum)) return sum;
+  return fail(Code::invalid, "learning: the divergence of a text is {}", sum);
+}
+
 template <class T>
 Result<double> GradientModel<T>::loss(const JudgedText& text) {
   double sum = 0;

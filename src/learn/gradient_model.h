@@ -17,7 +17,8 @@ struct GradientOptions {
   int64_t rank = 2;
   double alpha = 4;  // what is added is alpha / rank · B · A · x
   // Names of matrices of a layer ("attn_q") that are adapted.
-  std::vector<std::string> matrices = {"attn_q", "attn_v"};
+  std::vector<std::string> matrices = {"attn_q",   "attn_k", "attn_v",  "attn_output",
+                                       "ffn_gate", "ffn_up", "ffn_down"};
   // The last layers alone have an adapter: at most this many, and as many as max_bytes has room
   // for.
   int64_t n_layers = INT64_MAX;
@@ -75,6 +76,9 @@ class GradientModel {
   // length, more tokens than max_rows + 1, a loss that is not finite), unsupported (an operation
   // without a derivative), out_of_memory.
   Result<double> add_gradient(const JudgedText& text, double scale);
+  // Adds `scale` times the derivative of Σ KL(base ‖ adapted) over the judged tokens, of which
+  // `base` has the base's logits as rows() gives them; returns the sum. Fails: as add_gradient.
+  Result<double> add_divergence(const JudgedText& text, std::span<const float> base, double scale);
   // The loss alone. Fails: as add_gradient.
   Result<double> loss(const JudgedText& text);
   // Fails: as add_gradient.

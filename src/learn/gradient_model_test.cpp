@@ -67,6 +67,32 @@ TEST(GradientModel, DerivativesAreThoseOfDifferences) {
   }
 }
 
+TEST(GradientModel, TheDivergenceHasItsDerivative) {
+  const auto model = *GradientModel<double>::create(golden("llama2"), small_options());
+  put_numbers(*model);
+  const std::vector<float> base = model->rows(kOther, Beside::nothing, true)->logits;
+  model->clear_gradient();
+  const double divergence = *model->add_divergence(kOther, base, 1);
+  EXPECT_GT(divergence, 0);
+  const std::vector<double> gradient = model->gradient();
+  const std::vector<double> kept = model->numbers();
+  double greatest = 0;
+  for (const double g : gradient) greatest = std::max(greatest, std::abs(g));
+  for (size_t at = 0; at < gradient.size(); at += gradient.size() / 11) {
+    const auto divergence_at = [&](double x) {
+      std::vector<double> moved = kept;
+      moved[at] += x;
+      model->put(moved);
+      return *model->add_divergence(kOther, base, 0);
+    };
+    constexpr double kStep = 1e-3;
+    const double slope = (divergence_at(-2 * kStep) - 8 * divergence_at(-kStep) +
+                          8 * divergence_at(kStep) - divergence_at(2 * kStep)) /
+                         (12 * kStep);
+    EXPECT_NEAR(slope, gradient[at], 1e-6 * greatest) << at;
+  }
+}
+
 // A step against the gradient makes praised tokens likelier and blamed ones less likely.
 TEST(GradientModel, AStepGoesTheWayTheFeedbackSays) {
   const auto model = *GradientModel<float>::create(golden("llama2"), small_options());

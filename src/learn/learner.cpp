@@ -89,11 +89,11 @@ Status Learner::prepare(const std::string& model, PublishAdapter publish) {
   lock_.emplace(TRY(FileLock::take(options_.folder + "/lock")));
   model_ = TRY(GradientModel<float>::create(model, options_.gradient));
   TRY(check_peft_adapter(model_->model(), model_->adapter()));
-  online_ = TRY(OnlineLearner::create(*model_, options_.step));
-  initial_ = std::make_shared<const LearnState>(online_->initial_state());
   UpdateTexts texts = options_.texts.held_out.empty() && options_.texts.canaries.empty()
                           ? TRY(usual_update_texts(model_->model()))
                           : options_.texts;
+  online_ = TRY(OnlineLearner::create(*model_, options_.step, std::move(texts.rehearsed)));
+  initial_ = std::make_shared<const LearnState>(online_->initial_state());
   gate_ = TRY(UpdateGate::create(*model_, std::move(texts)));
   fit_ = {fit_key(*model_), initial_->numbers.size()};
   for (const std::string& name : folders_in(options_.folder)) {

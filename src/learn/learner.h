@@ -11,7 +11,7 @@
 
 #include "base/append_file.h"
 #include "base/thread.h"
-#include "learn/learn_instance.h"
+#include "learn/teaching.h"
 
 namespace ruv {
 
@@ -30,7 +30,7 @@ struct LearnOptions {
 using PublishAdapter = std::function<Status(const std::string& name, const std::string& folder)>;
 
 // Any thread may call.
-class Learner {
+class Learner final : public Teaching {
  public:
   // Loads the model once more, for learning: it shares the pages of its file with one that serves.
   // Continues what instances of the folder had not learned. Fails: invalid (options; a rank above
@@ -40,19 +40,19 @@ class Learner {
                                                const LearnOptions& options,
                                                PublishAdapter publish = {});
   // Ends after the feedback that is being learned; others wait in journals for the next open().
-  ~Learner();
+  ~Learner() override;
 
   // Returns the number of the feedback once it is in the journal. Fails: invalid (a name that is
   // not 1 to 64 of A-Z a-z 0-9 . _ - or begins with a dot; as judgement_of), out_of_memory
   // (max_instances); as LearnInstance::take.
-  Result<uint64_t> adapt(const std::string& name, const AdaptFeedback& feedback);
+  Result<uint64_t> adapt(const std::string& name, const AdaptFeedback& feedback) override;
   // Takes back the last n accepted steps. Returns the generation that is current now; it is served
   // as soon as the thread comes to it. Fails: not_found; as LearnInstance::undo.
-  Result<uint64_t> undo(const std::string& name, uint64_t n);
+  Result<uint64_t> undo(const std::string& name, uint64_t n) override;
   // Fails: not_found.
   Result<InstanceSummary> summary(const std::string& name) const;
   // By name.
-  std::vector<InstanceSummary> summaries() const;
+  std::vector<InstanceSummary> summaries() const override;
   // Returns when nothing waits to be learned or served.
   void wait() const;
   // The bytes of an instance's current state. Fails: not_found.

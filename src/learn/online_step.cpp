@@ -22,7 +22,8 @@ Status check(const StepNumbers& numbers) {
   TRY(check(adam_numbers(numbers)));
   const auto is_share = [](double x) { return x >= 0 && x <= 1; };
   if (!(numbers.rate > 0) || !std::isfinite(numbers.rate) || !(numbers.greatest_norm >= 0) ||
-      !(numbers.lambda >= 0) || !std::isfinite(numbers.lambda) || !is_share(numbers.rating_share)) {
+      !(numbers.lambda >= 0) || !std::isfinite(numbers.lambda) || !is_share(numbers.rating_share) ||
+      !(numbers.rehearsal >= 0) || !std::isfinite(numbers.rehearsal)) {
     return fail(
         Code::invalid,
         "learning: a rate of {}, {} of it for ratings, a greatest norm of {}, a lambda of {}",
@@ -30,9 +31,12 @@ Status check(const StepNumbers& numbers) {
   }
   if (!is_share(numbers.fisher_decay) || !is_share(numbers.replay_share) ||
       numbers.max_anchors < 1 || numbers.max_kept < 1) {
-    return fail(Code::invalid,
-                "learning: a decay of {}, a replayed share of {}, at most {} anchors and {} texts",
-                numbers.fisher_decay, numbers.replay_share, numbers.max_anchors, numbers.max_kept);
+    return fail(
+        Code::invalid,
+        "learning: a rate of {}, {} of it for ratings, a greatest norm of {}, a lambda of {}, "
+        "a rehearsal of {}",
+        numbers.rate, numbers.rating_share, numbers.greatest_norm, numbers.lambda,
+        numbers.rehearsal);
   }
   return {};
 }
@@ -44,11 +48,17 @@ OnlineLearner::OnlineLearner(GradientModel<float>& model, const StepNumbers& num
   for (const Parameter<float>& group : model.groups()) groups_.push_back(std::ssize(group.values));
 }
 
-Result<OnlineLearner> OnlineLearner::create(GradientModel<float>& model,
-                                            const StepNumbers& numbers) {
+Result<OnlineLearner> OnlineLearner::create(GradientModel<float>& model, const StepNumbers& numbers,
+                                            std::vector<JudgedText> rehearsed) {
   TRY(check(numbers));
   Adam<float> adam = TRY(Adam<float>::create(model.groups(), adam_numbers(numbers)));
-  return OnlineLearner(model, numbers, std::move(adam));
+  OnlineLearner learner(model, numbers, std::move(adam));
+  if (numbers.rehearsal == 0) return learner;
+  for (JudgedText& text : rehearsed) {
+    learner.base_logits_.push_back(TRY(model.rows(text, Beside::nothing, true)).logits);
+    learner.rehearsed_.push_back(std::move(text));
+  }
+  return learner;
 }
 
 LearnState OnlineLearner::initial_state() const {
@@ -80,6 +90,12 @@ Result<OnlineResult> OnlineLearner::gradient_of(LearnState& state, const JudgedT
   if (again != nullptr) {
     share = 0.5;
     TRY(model_->add_gradient(*again, share / static_cast<double>(again->n_judged())));
+  }
+  if (!rehearsed_.empty()) {
+    const size_t turn = state.n_steps % rehearsed_.size();
+    const JudgedText& kept = rehearsed_[turn];
+    const double weight = numbers_.rehearsal / static_cast<double>(kept.n_judged());
+    TRY(model_->add_divergence(kept, base_logits_[turn], weight));
   }
   size_t at = 0;
   for (const Parameter<float>& group : model_->groups()) {

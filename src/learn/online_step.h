@@ -6,6 +6,9 @@
 // tokens, with that of a text that is learned again where there is one; it is cut to a greatest
 // norm, goes through Adam (whose first moment is the momentum), and the result is pulled to the
 // anchors of earlier tasks (learn/weight_anchor.h).
+//
+// With the gradient goes that of the divergence from the base, KL(base ‖ adapted), on one of some
+// texts by turns: where nothing is to be learned, the adapter is to change nothing.
 #pragma once
 
 #include <optional>
@@ -18,7 +21,7 @@ namespace ruv {
 
 // Numbers of a step. Defaults are those that docs/learning.md measures.
 struct StepNumbers {
-  double rate = 5e-3;  // the larger, the faster it learns and forgets
+  double rate = 2e-3;  // the larger, the faster it learns and forgets
   // A rating's step is shorter: it says one bit, and wrong ones must not add up. As a share of
   // rate.
   double rating_share = 0.1;
@@ -30,6 +33,7 @@ struct StepNumbers {
   size_t max_anchors = 10;     // older ones are merged
   double replay_share = 0.05;  // of corrections that are kept, and learned again; 0: none
   size_t max_kept = 1000;
+  double rehearsal = 4;  // what the divergence from the base counts; 0: it is not computed
 };
 // Fails: invalid.
 Status check(const StepNumbers& numbers);
@@ -51,8 +55,10 @@ struct OnlineResult {
 
 class OnlineLearner {
  public:
-  // Requires: `model` outlives it. Fails: invalid, out_of_memory.
-  static Result<OnlineLearner> create(GradientModel<float>& model, const StepNumbers& numbers);
+  // `rehearsed`: texts on which the divergence from the base is kept small; none: it is not.
+  // Requires: `model` outlives it. Fails: invalid, out_of_memory; as GradientModel::rows.
+  static Result<OnlineLearner> create(GradientModel<float>& model, const StepNumbers& numbers,
+                                      std::vector<JudgedText> rehearsed = {});
 
   // What an instance has that learned nothing: its adapter adds 0.
   LearnState initial_state() const;
@@ -77,6 +83,8 @@ class OnlineLearner {
   Adam<float> adam_;
   std::vector<float> initial_;
   std::vector<int64_t> groups_;
+  std::vector<JudgedText> rehearsed_;
+  std::vector<std::vector<float>> base_logits_;  // by rehearsed text
 };
 
 }  // namespace ruv

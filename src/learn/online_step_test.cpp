@@ -115,6 +115,22 @@ TEST_F(OnlineStepTest, AShareOfCorrectionsIsKept) {
   EXPECT_TRUE(online.next_replay(state));
 }
 
+// On the rehearsed text the adapter changes less than without it.
+TEST_F(OnlineStepTest, RehearsedTextsStayAsTheyAre) {
+  std::vector<double> divergences;
+  for (const double rehearsal : {0.0, 5.0}) {
+    OnlineLearner online =
+        *OnlineLearner::create(*model_, {.rate = 2e-2, .rehearsal = rehearsal}, {tiny_text(7)});
+    LearnState state = online.initial_state();
+    for (uint64_t i = 1; i <= 60; ++i) ASSERT_TRUE(online.step(state, i, correction(1), nullptr));
+    const std::vector<float> base = model_->rows(tiny_text(7), Beside::nothing, true)->logits;
+    model_->put(state.numbers);
+    divergences.push_back(*model_->add_divergence(tiny_text(7), base, 1));
+  }
+  EXPECT_GT(divergences[0], 0);
+  EXPECT_LT(divergences[1], divergences[0] / 2);
+}
+
 TEST_F(OnlineStepTest, WhatFailsChangesNothing) {
   OnlineLearner online = learner({});
   LearnState state = online.initial_state();
@@ -131,7 +147,7 @@ TEST_F(OnlineStepTest, NumbersThatMakeNoSenseAreRefused) {
        {StepNumbers{.rate = 0}, StepNumbers{.rate = NAN}, StepNumbers{.rating_share = -1},
         StepNumbers{.momentum = 1}, StepNumbers{.greatest_norm = -1}, StepNumbers{.lambda = -1},
         StepNumbers{.fisher_decay = 1.5}, StepNumbers{.max_anchors = 0},
-        StepNumbers{.replay_share = 2}, StepNumbers{.max_kept = 0}}) {
+        StepNumbers{.replay_share = 2}, StepNumbers{.max_kept = 0}, StepNumbers{.rehearsal = -1}}) {
     EXPECT_EQ(check(numbers).code(), Code::invalid);
   }
   EXPECT_TRUE(check(StepNumbers{}).ok());

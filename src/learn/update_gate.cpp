@@ -78,6 +78,17 @@ Json reading_json(const UpdateReading& reading) {
           {"own_after", reading.own_after}};
 }
 
+// The first of two is measured.
+void rehearse_half(UpdateTexts& texts) {
+  for (std::vector<JudgedText>* const all : {&texts.held_out, &texts.canaries}) {
+    std::vector<JudgedText> measured;
+    for (size_t i = 0; i < all->size(); ++i) {
+      (i % 2 == 0 ? measured : texts.rehearsed).push_back(std::move((*all)[i]));
+    }
+    *all = std::move(measured);
+  }
+}
+
 // Comparisons are written so that a number that is not one fails them.
 std::string refusal_of(const UpdateReading& reading, const UpdateLimits& limits) {
   const struct {

@@ -16,18 +16,22 @@ namespace ruv {
 // more and forget more.
 struct UpdateLimits {
   double held_out_rise = 0.01;  // of the mean loss, as a share of the base's
-  double divergence = 0.05;     // mean KL(base ‖ adapted)
-  double canary_rise = 0.5;     // of the mean loss of the answer that lost most
+  double divergence = 1;        // mean KL(base ‖ adapted)
+  double canary_rise = 3;       // of the mean loss of the answer that lost most
   double norm = 0.5;            // |B · A| / |W|, the largest of a matrix, times alpha / rank
   double own_rise = 0.1;        // of the loss of the feedback that was learned
 };
 // Fails: invalid (a limit that is negative or not a number).
 Status check(const UpdateLimits& limits);
 
-// Both are needed: an adapter may leave the mean alone and one answer not.
+// Texts that are held out and canaries are both needed: an adapter may leave the mean alone and one
+// answer not. On rehearsed ones steps keep the model as it is, so that they measure
+// nothing.
 struct UpdateTexts {
-  std::vector<JudgedText> held_out, canaries;
+  std::vector<JudgedText> held_out = {}, canaries = {}, rehearsed = {};
 };
+// Makes every second text one that is rehearsed, of both kinds, while more than one is left.
+void rehearse_half(UpdateTexts& texts);
 
 struct UpdateReading {
   double held_out = 0, base_held_out = 0;  // mean losses

@@ -14,6 +14,10 @@ constexpr const char* kSentences[] = {
     "She put the letter on the table, closed the window and went down to the garden.",
     "A small library opened in the village last spring. Children like to read there after school.",
     "To make tea, heat some water, pour it over the leaves and wait for three minutes.",
+    "He asked the driver how far it was to the old bridge, but the driver did not know.",
+    "Bread is made of flour, water and salt, and a little yeast makes it rise.",
+    "In winter the lake freezes, and people walk across it to the island.",
+    "If the number is even, divide it by two; else multiply it by three and add one.",
     "The function returns the sum of its two arguments, or an error if one of them is missing.",
 };
 
@@ -27,6 +31,8 @@ constexpr ShortAnswer kAnswers[] = {
     {"Hello! How are you?", "Hello! I am well, thank you. How can I help you?"},
     {"Which colour does the sky have on a clear day?", "The sky is blue on a clear day."},
     {"Name three animals.", "A dog, a cat and a horse."},
+    {"Thank you!", "You are welcome!"},
+    {"What do bees make?", "Bees make honey."},
     {"How many days does a week have?", "A week has seven days."},
 };
 
@@ -66,6 +72,7 @@ Result<UpdateTexts> usual_update_texts(const Model& model) {
   for (const ShortAnswer& pair : kAnswers) {
     texts.canaries.push_back(TRY(short_answer(model, pair)));
   }
+  rehearse_half(texts);
   return texts;
 }
 

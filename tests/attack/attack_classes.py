@@ -315,6 +315,14 @@ class Files(ClassTest):
             status, answer, _ = ask(self.server.port, "POST", "/v1/load_lora_adapter", body)
             self.assertEqual(status, 403, answer[:200])
 
+    def test_nothing_is_learned_without_a_folder(self):
+        """The server was started without --learn."""
+        body = json.dumps({"instance": "../x", "prompt": "a", "correction": "b"}).encode()
+        for path, sent in (("/v1/feedback", body), ("/v1/feedback/undo", b'{"instance": "../x"}')):
+            status, answer, _ = ask(self.server.port, "POST", path, sent)
+            self.assertEqual(status, 400, answer[:200])
+            self.assertIn(b"--learn", answer)
+
     def test_nothing_is_fetched(self):
         """Media, which this server does not take, are neither downloaded nor read from disk."""
         with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -331,6 +331,28 @@ constexpr std::array kLoadAdapterFields = joined_rows(
                FieldRow{"load_inplace", kHonoured, "true: what has the name may be replaced"},
                FieldRow{"base_model_name", kNoEffect, "see model"}});
 
+constexpr std::array kFeedbackFields{
+    FieldRow{"model", kHonoured, "the model that learns; the first when absent"},
+    FieldRow{"instance", kHonoured, "required: what learns it; requests name the adapter by it"},
+    FieldRow{"messages", kHonoured, "the conversation that was answered"},
+    FieldRow{"tools", kHonoured, "of the conversation"},
+    FieldRow{"chat_template_kwargs", kHonoured, "of the conversation"},
+    FieldRow{"prompt", kHonoured, "a text that was answered, in place of messages"},
+    FieldRow{"correction", kHonoured, "the answer that was wanted"},
+    FieldRow{"answer", kHonoured, "the answer that is rated"},
+    FieldRow{"rating", kHonoured, "of the answer, from -1 to 1"},
+    FieldRow{"ids", kHonoured, "tokens in place of texts"},
+    FieldRow{"score", kHonoured, "of each id: 1 where it is judged, else 0"},
+    FieldRow{"task", kHonoured, "another name than before ends a task"},
+};
+constexpr std::array kUndoFields{
+    FieldRow{"model", kHonoured, "the model that learned; the first when absent"},
+    FieldRow{"instance", kHonoured, "required: whose steps"},
+    FieldRow{"steps", kHonoured, "accepted steps to take back; 1 when absent"},
+};
+
+constexpr BodyTable kFeedback{"feedback", kFeedbackFields, kMaxConversationValues};
+constexpr BodyTable kUndo{"undo", kUndoFields, 16};
 constexpr BodyTable kLoadUnload{"model", kModelFields, 16};
 constexpr BodyTable kLoadAdapter{"load_adapter", kLoadAdapterFields, 16};
 constexpr BodyTable kUnloadAdapter{"unload_adapter", kUnloadAdapterFields, 16};
@@ -369,6 +391,8 @@ const BodyTable& tokenize_fields() { return kTokenize; }
 const BodyTable& detokenize_fields() { return kDetokenize; }
 const BodyTable& session_fields() { return kSession; }
 const BodyTable& model_fields() { return kLoadUnload; }
+const BodyTable& feedback_fields() { return kFeedback; }
+const BodyTable& undo_fields() { return kUndo; }
 const BodyTable& load_adapter_fields() { return kLoadAdapter; }
 const BodyTable& unload_adapter_fields() { return kUnloadAdapter; }
 std::span<const FieldRow> message_fields() { return kMessageFields; }

@@ -63,6 +63,9 @@ const BodyTable& model_fields();
 // POST /v1/load_lora_adapter and /v1/unload_lora_adapter.
 const BodyTable& load_adapter_fields();
 const BodyTable& unload_adapter_fields();
+// POST /v1/feedback and /v1/feedback/undo.
+const BodyTable& feedback_fields();
+const BodyTable& undo_fields();
 std::span<const FieldRow> message_fields();
 
 // Whether the table has a row of this name.

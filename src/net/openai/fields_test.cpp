@@ -341,9 +341,9 @@ TEST(FieldsPage, HoldsTheMatrix) {
                                                  &ollama_old_embed_fields(), &rerank_fields(),
                                                  &score_fields()};
   const std::vector<const BodyTable*> others = {
-      &tokenize_fields(),     &detokenize_fields(),   &template_fields(),
-      &count_tokens_fields(), &session_fields(),      &model_fields(),
-      &ollama_show_fields(),  &load_adapter_fields(), &unload_adapter_fields()};
+      &tokenize_fields(),       &detokenize_fields(), &template_fields(),    &count_tokens_fields(),
+      &session_fields(),        &model_fields(),      &ollama_show_fields(), &load_adapter_fields(),
+      &unload_adapter_fields(), &feedback_fields(),   &undo_fields()};
   EXPECT_EQ(answers.size() + vectors.size() + others.size(), body_tables().size());
   std::string fresh = with_section(*page, "answers", matrix_lines(answers));
   fresh = with_section(fresh, "vectors", matrix_lines(vectors));

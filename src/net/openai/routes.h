@@ -24,6 +24,8 @@ std::vector<Route> session_routes(ServedModels& models);
 std::vector<Route> model_routes(ServedModels& models);
 // /lora-adapters, /v1/load_lora_adapter and /v1/unload_lora_adapter.
 std::vector<Route> adapter_routes(ServedModels& models);
+// /v1/feedback and /v1/feedback/undo.
+std::vector<Route> feedback_routes(ServedModels& models);
 // One route each; health_route and stats_route run on the network thread.
 Route stats_route(ServedModels& models);
 Route health_route(ServedModels& models);

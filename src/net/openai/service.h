@@ -21,6 +21,7 @@ class BackgroundResponses;
 class Metrics;
 class ResponseStore;
 class SessionKeeper;
+class Teaching;
 
 // Constant while the server runs.
 struct ServerParts {
@@ -57,6 +58,7 @@ struct OpenAiService : ServerParts {
   // What requests sample with where they say nothing.
   GenerateParams usual = {};
   AdapterRegistry* adapters = nullptr;  // null: the server keeps none
+  Teaching* teaching = nullptr;         // null: nothing is learned
   std::string adapter_folder = {};      // from which clients may load some; empty: none
 };
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/hash.h"
+#include "learn/teaching.h"
 #include "net/http/server.h"
 #include "net/http/test_client.h"
 #include "net/one_model.h"
@@ -219,6 +221,29 @@ inline void set_format(ByteText& text, const Json& json) {
   text.set_format(format, json.value("tail", ""));
 }
 
+// Learns nothing: its number says what it was taught.
+class ScriptedTeaching final : public Teaching {
+ public:
+  Result<uint64_t> adapt(const std::string&, const AdaptFeedback& feedback) override {
+    std::string all = fmt::format("{}|{}|{}|{}", feedback.prompt, feedback.answer, feedback.task,
+                                  feedback.rating.value_or(7));
+    if (feedback.conversation) {
+      for (const Message& m : feedback.conversation->messages) all += "|" + joined_text(m);
+      all += feedback.conversation->tools.to_string();
+      all += feedback.conversation->variables.to_string();
+    }
+    for (const int32_t id : feedback.ids) all += fmt::format("|{}", id);
+    return hash_bytes(as_bytes(all)) % 1'000'000;
+  }
+  Result<uint64_t> undo(const std::string& name, uint64_t n) override {
+    if (name == "ann" && n < 10) return 10 - n;
+    return fail(Code::not_found, "there is no instance '{}' with {} steps", name, n);
+  }
+  std::vector<InstanceSummary> summaries() const override {
+    return {{.name = "ann", .generation = 10, .n_feedback = 12, .n_accepted = 10, .n_refused = 2}};
+  }
+};
+
 class CaseServer {
  public:
   // `sessions`: null: none are kept.
@@ -232,6 +257,7 @@ class CaseServer {
     service_.sessions = sessions;
     service_.adapters = adapters;
     service_.adapter_folder = adapter_folder;
+    service_.teaching = &teaching_;
     server_ = *HttpServer::create({.port = 0}, api_routes(models_));
     thread_ = std::thread([this] { EXPECT_TRUE(server_->run()); });
   }
@@ -282,6 +308,7 @@ class CaseServer {
 
  private:
   ByteText text_;
+  ScriptedTeaching teaching_;
   OpenAiService service_;
   OneModel models_{service_};
   std::unique_ptr<HttpServer> server_;
