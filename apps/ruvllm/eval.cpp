@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
-#include "eval/sample.h"
+#include "eval/published_task.h"
 #include "model/model.h"
 #include "open_engine.h"
 #include "open_model.h"
@@ -29,6 +29,9 @@ struct EvalCall {
   bool markdown = false;
   bool exact = false;
   int64_t limit = 0;
+  std::string form = "samples";
+  std::string shots_file, subject;
+  int64_t n_shots = 0;
 };
 
 struct Evaluated {
@@ -68,6 +71,7 @@ Json sample_json(SampleKind kind, const SampleScore& score) {
     case SampleKind::answer:
       sample["answer"] = score.answer;
       sample["exact_match"] = score.is_right;
+      sample["by_rule"] = Json(score.is_expected);
       break;
   }
   return sample;
@@ -106,9 +110,18 @@ void print_table(const Evaluated& done, bool markdown) {
   }
 }
 
-// A text file is one text; other files hold a sample in each line.
+// A text file is one text; other files hold a sample in each line, or are of a published form.
 Result<EvalTask> read_task(const EvalCall& call) {
   std::string content = TRY(read_text_file(call.task));
+  if (const std::optional<PublishedForm> form = find_published_form(call.form)) {
+    std::string shots;
+    if (!call.shots_file.empty()) shots = TRY(read_text_file(call.shots_file));
+    return read_published(*form, {content, call.task},
+                          {.limit = call.limit,
+                           .n_shots = call.n_shots,
+                           .shots = {shots, call.shots_file},
+                           .subject = call.subject});
+  }
   if (!call.task.ends_with(".txt")) return read_task_lines(content, call.task, call.limit);
   EvalTask task;
   task.samples.emplace_back().text = std::move(content);
@@ -169,6 +182,20 @@ Result<Evaluated> evaluate(const CommandLine& line, const EvalCall& call) {
   return done;
 }
 
+// What is wrong with the options of published forms; empty: nothing.
+std::string fault_of(const CommandLine& line, const EvalCall& call) {
+  const bool is_published = find_published_form(call.form).has_value();
+  for (const char* const flag : {"--shots", "--shots-from", "--subject"}) {
+    if (line.given(flag) && !is_published) {
+      return fmt::format("{} is for files as published: give --form", flag);
+    }
+  }
+  if ((call.n_shots > 0) != !call.shots_file.empty()) {
+    return "--shots and --shots-from belong together";
+  }
+  return {};
+}
+
 void declare_eval(CommandLine& line, EvalCall& call) {
   line.example("ruvllm eval -m qwen.gguf --task samples.jsonl --limit 100",
                "Accuracy on questions with choices, one in each line");
@@ -177,6 +204,14 @@ void declare_eval(CommandLine& line, EvalCall& call) {
             "A .txt file, or lines of JSON, all of one kind: {\"context\", \"choices\": […], "
             "\"answer\": index}, {\"context\", \"continuation\"}, {\"text\"} or {\"context\", "
             "\"answer\": text, \"until\": […]}");
+  line.text("--form", call.form,
+            "How the file asks: samples, or as published: lambada (lines {\"text\"}), mmlu (rows "
+            "of CSV), gsm8k (lines {\"question\", \"answer\"})");
+  line.choices({"samples", "lambada", "mmlu", "gsm8k"});
+  line.integer("--shots", call.n_shots, 0, 1000,
+               "For mmlu and gsm8k: samples with their answers, shown before each question");
+  line.text("--shots-from", call.shots_file, "The file of the same form that they are taken from");
+  line.text("--subject", call.subject, "For mmlu: what its questions are said to be about");
   line.text("--model,-m", call.model, kModelHelp);
   add_load_flags(line, call.load);
   line.integer("--limit", call.limit, 0, int64_t{1} << 40, "Only the first samples; 0: all");
@@ -202,6 +237,7 @@ int eval_command(int argc, char** argv) {
   declare_eval(line, call);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (call.task.empty()) return line.wrong_call("--task is missing: a file with samples");
+  if (const std::string fault = fault_of(line, call); !fault.empty()) return line.wrong_call(fault);
   if (call.json && call.markdown) return line.wrong_call("give --json or --markdown, not both");
   call.engine.kv_type = call.kv_type;
   const Result<Evaluated> done = evaluate(line, call);

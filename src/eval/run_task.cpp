@@ -51,12 +51,6 @@ void judge(const EvalSample& sample, SampleKind kind, SampleScore& score) {
   score.is_right_by_length = score.chosen_by_length == sample.gold;
 }
 
-// White space around an answer does not count.
-std::string_view trimmed(std::string_view text) {
-  text = text.substr(0, size_without_end_space(text));
-  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-}
-
 // Answers are generated greedily and compared with what is expected.
 Result<std::vector<SampleScore>> run_answers(Engine& engine, const PairEncoder& encoder,
                                              const EvalTask& task, const EvalLimits& limits) {
@@ -68,7 +62,11 @@ Result<std::vector<SampleScore>> run_answers(Engine& engine, const PairEncoder& 
   std::vector<SampleScore> scores(answers.size());
   for (size_t i = 0; i < scores.size(); ++i) {
     scores[i].answer = std::move(answers[i]);
-    scores[i].is_right = trimmed(scores[i].answer) == trimmed(task.samples[i].expected);
+    for (const AnswerRule rule : task.rules) {
+      scores[i].is_expected.push_back(
+          is_expected(rule, scores[i].answer, task.samples[i].expected));
+    }
+    scores[i].is_right = scores[i].is_expected.front();
   }
   return scores;
 }
@@ -98,6 +96,30 @@ std::vector<EvalMetric> text_metrics(const EvalTask& task, const std::vector<Sam
           {"byte_perplexity", std::exp(-sum / n_bytes)},
           {"bits_per_byte", -sum / n_bytes / std::numbers::ln2},
           {"token_perplexity", std::exp(-sum / n_tokens)}};
+}
+
+// Names are those of the harness's filters.
+std::string_view metric_name(AnswerRule rule) {
+  switch (rule) {
+    case AnswerRule::whole:
+      return "exact_match";
+    case AnswerRule::after_hashes:
+      return "exact_match,strict-match";
+    case AnswerRule::last_number:
+      return "exact_match,flexible-extract";
+  }
+  return "";
+}
+
+std::vector<EvalMetric> answer_metrics(const EvalTask& task,
+                                       const std::vector<SampleScore>& scores) {
+  std::vector<EvalMetric> metrics;
+  for (size_t rule = 0; rule < task.rules.size(); ++rule) {
+    std::vector<double> right;
+    for (const SampleScore& score : scores) right.push_back(score.is_expected[rule] ? 1 : 0);
+    metrics.push_back(mean_of(metric_name(task.rules[rule]), right));
+  }
+  return metrics;
 }
 
 }  // namespace
@@ -134,7 +156,7 @@ std::vector<EvalMetric> metrics_of(const EvalTask& task, const std::vector<Sampl
     right_by_length.push_back(score.is_right_by_length ? 1 : 0);
     sums.push_back(score.log_likelihood);
   }
-  if (task.kind == SampleKind::answer) return {mean_of("exact_match", right)};
+  if (task.kind == SampleKind::answer) return answer_metrics(task, scores);
   if (task.kind == SampleKind::choices) {
     return {mean_of("acc", right), mean_of("acc_norm", right_by_length)};
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "eval/answer_rule.h"
 #include "eval/likelihood.h"
 
 namespace ruv {
@@ -31,6 +32,8 @@ struct EvalSample {
 
 struct EvalTask {
   SampleKind kind = SampleKind::text;
+  // answer: what of it counts; each rule has a score of its own. At least one.
+  std::vector<AnswerRule> rules = {AnswerRule::whole};
   std::vector<EvalSample> samples;  // at least one
 };
 
@@ -44,8 +47,9 @@ struct SampleScore {
   size_t chosen = 0;                    // choices: by sum; ties: the first
   size_t chosen_by_length = 0;          // by sum over the choice's characters
   std::string answer;
-  double log_likelihood = 0;  // continuation and text
-  bool is_right = false;
+  std::vector<bool> is_expected = {};  // answer: under each rule of the task
+  double log_likelihood = 0;           // continuation and text
+  bool is_right = false;               // of answers: under the first rule
   bool is_right_by_length = false;
 };
 

@@ -63,6 +63,18 @@ class EvalTest(unittest.TestCase):
         self.assertIn("--kv means nothing with --exact", self.refused(CHOICES, "--exact", "--kv", "f16"))
         self.assertIn("--exact is for likelihoods", self.refused(ANSWERS, "--exact"))
 
+    def test_published_files_are_read_in_their_form(self):
+        done = call("eval", "--quiet", "--json", "--form", "lambada", "--task",
+                    self.task([{"text": "Once upon a time"}, {"text": "The end"}]))
+        self.assertEqual(json.loads(done.stdout)["n_samples"], 2)
+        self.assertIn("acc", json.loads(done.stdout)["metrics"])
+        one = [{"question": "How many?", "answer": "Two. #### 2"}]
+        done = call("eval", "--quiet", "--json", "--form", "gsm8k", "--task", self.task(one), "--shots", "1",
+                    "--shots-from", self.task(one))
+        self.assertIn("exact_match,strict-match", json.loads(done.stdout)["metrics"])
+        self.assertIn("belong together", self.refused(one, "--form", "gsm8k", "--shots", "1"))
+        self.assertIn("give --form", self.refused(CHOICES, "--subject", "sums"))
+
     def test_a_line_that_is_no_sample_is_named(self):
         self.assertIn("task.jsonl: line 2", self.refused([CHOICES[0], {"context": "a", "choice": "b"}]))
 
