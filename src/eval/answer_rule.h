@@ -14,7 +14,7 @@ enum class AnswerRule : uint8_t {
 };
 
 // As lm-evaluation-harness compares: numbers without commas, dollars and a point at their end, and
-// letters in lower case. Of `expected` what is after the last "#### " counts, under both rules of
+// letters in lower case. What `expected` has after the last "#### " counts, under both rules of
 // numbers.
 bool is_expected(AnswerRule rule, std::string_view answer, std::string_view expected);
 

@@ -95,7 +95,7 @@ Result<Questions> read_mmlu(const PublishedFile& file, int64_t limit) {
     const std::optional<size_t> gold = place_of(row.fields[5]);
     if (!gold && &row == rows.data()) continue;
     if (!gold) {
-      return fail(Code::corrupt, "{}: line {}: the answer is no letter from A to D", file.source,
+      return fail(Code::corrupt, "{}: line {}: the answer is not a letter from A to D", file.source,
                   row.line);
     }
     std::string text(without_space(row.fields[0]));

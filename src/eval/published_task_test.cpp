@@ -99,7 +99,7 @@ TEST(PublishedTask, WhatIsNoSampleIsNamedByLine) {
   EXPECT_EQ(refusal(PublishedForm::gsm8k, "{\"question\":\"a\"}"),
             "f: line 1: \"answer\" must be a text");
   EXPECT_EQ(refusal(PublishedForm::mmlu, "a,b,c,d,e,A\na,b,c,d,e,F"),
-            "f: line 2: the answer is no letter from A to D");
+            "f: line 2: the answer is not a letter from A to D");
   EXPECT_EQ(refusal(PublishedForm::mmlu, "a,b\n"),
             "f: line 1: 2 fields, not question, four choices and answer");
   EXPECT_EQ(refusal(PublishedForm::gsm8k, "\n"), "f: there is no sample");
