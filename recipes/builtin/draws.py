@@ -57,11 +57,13 @@ def all_lists():
 
 
 class Draw(random.Random):
-    """Draws for one split: `held` chooses the held-out side of each list."""
+    """Draws for one split: `held` chooses the held-out side of each list. `strange`: the share of
+    values that are made up where a list has some, so that copying pays and remembering does not.
+    """
 
-    def __init__(self, seed, held=False):
+    def __init__(self, seed, held=False, strange=0):
         super().__init__(str(seed))
-        self.held = held
+        self.held, self.strange = held, strange
 
     def chance(self, share):
         return self.random() < share

@@ -42,6 +42,8 @@ CATEGORIES = {
 # Their questions come from short fixed lists on purpose, so that all splits share them.
 SHARED = ("facts", "talk")
 PLAIN_SHARE = 0.03
+# The share of made-up values in training.
+STRANGE = 0.35
 # Draws in a row that may be left out before a category counts as exhausted.
 PATIENCE = 400
 
@@ -63,7 +65,9 @@ class Source:
     """The records of one category of one split, each like none before it."""
 
     def __init__(self, category, split, seed, index, forbidden=None):
-        self.draw = Draw("%s/%s/%s" % (seed, split, category), held=split == "unseen")
+        strange = STRANGE if split == "train" else 0
+        name = "%s/%s/%s" % (seed, split, category)
+        self.draw = Draw(name, held=split == "unseen", strange=strange)
         self.category, self.split, self.seed = category, split, seed
         self.index, self.forbidden = index, forbidden
         self.n_drawn = self.n_similar = self.n_contaminated = self.n_left_out = 0

@@ -58,13 +58,13 @@ def _muon(rate, fall, warmup=40):
 
 FULL = Recipe(
     seed=1,
-    megabytes=60,
+    megabytes=120,
     eval_records=400,
     triplets=20000,
     context=1024,
     nano=(
-        Stage("nano-1", 6_000_000, _muon("2e-3", "0.3"), copy_drills=0.12),
-        Stage("nano-2", 12_000_000, _muon("1.5e-3", "0.7"), copy_drills=0.03, keep=_SKILLS),
+        Stage("nano-1", 10_000_000, _muon("2e-3", "0.3"), copy_drills=0.12),
+        Stage("nano-2", 22_000_000, _muon("1.5e-3", "0.7"), copy_drills=0.03, keep=_SKILLS),
     ),
     pico=(
         Stage("pico-1", 6_000_000, _muon("2e-3", "0.3"), copy_drills=0.08),

@@ -44,7 +44,7 @@ def full(draw):
 
 
 def city(draw):
-    return made_name(draw) if draw.chance(0.25) else draw.pick("city")
+    return made_name(draw) if draw.chance(0.25 + draw.strange) else draw.pick("city")
 
 
 def company(draw):
@@ -299,8 +299,27 @@ _MAKERS = {
 _MAKERS.update(url=url, host=host, made=made_word, dir=folder, bool=lambda draw: draw.chance(0.5))
 
 
+# Lists of which any text could be another entry.
+_OPEN_LISTS = frozenset(
+    "song topic subject product food thing color language hobby job role genre place animal "
+    "currency stock weather stem".split()
+)
+
+
+def _strange(draw, kind):
+    """A made-up value in place of one of a list, shaped like one."""
+    if kind in ("currency", "stock"):
+        return characters(draw, _CAPITALS, draw.num(3, 4))
+    words = [made_word(draw) for _ in range(draw.one([1, 1, 2, 2, 3]))]
+    if draw.chance(0.3):
+        words[0] = draw.pick("adj")
+    return " ".join(word.capitalize() if kind == "song" else word for word in words)
+
+
 def value(draw, kind):
     """A value of `kind`: str, int, float or bool."""
+    if draw.strange and kind in _OPEN_LISTS and draw.chance(draw.strange):
+        return _strange(draw, kind)
     if kind.startswith("int:"):
         low, high = kind[4:].split(":")
         return draw.num(int(low), int(high))

@@ -87,7 +87,8 @@ class DataTest(unittest.TestCase):
         record = next(
             r for r in self.train if r["category"] == "routing" and r["provenance"]["draw"] > 3
         )
-        draw = draws.Draw("%s/train/routing" % record["provenance"]["seed"])
+        name = "%s/train/routing" % record["provenance"]["seed"]
+        draw = draws.Draw(name, strange=generate.STRANGE)
         for _ in range(record["provenance"]["draw"] + 1):
             content = generate.make_content(draw, "routing")
         self.assertEqual(content["messages"], record["messages"])
@@ -160,6 +161,14 @@ class DataTest(unittest.TestCase):
                         n_copied += str(word).lower() in asked.lower()
         self.assertGreater(n_values, 300)
         self.assertGreater(n_copied / n_values, 0.98)
+
+    def test_training_has_values_that_are_in_no_list(self):
+        songs = set(draws.all_lists()["song"].seen)
+        draw = draws.Draw("songs", strange=generate.STRANGE)
+        share = sum(values.value(draw, "song") in songs for _ in range(400)) / 400
+        self.assertTrue(0.5 < share < 0.8, share)
+        plain = draws.Draw("songs")
+        self.assertTrue(all(values.value(plain, "song") in songs for _ in range(100)))
 
     def test_extraction_answers_follow_their_schemas(self):
         for record in self.train + self.files["unseen_extract"]:
