@@ -183,6 +183,8 @@ void add_step_flags(CommandLine& line, TrainCall& call) {
   line.choices({"mean", "last"});
   line.integer("--rank", call.rank, 0, 4096,
                "Rank of an adapter, which is trained in place of the weights; 0: the weights");
+  line.text("--adapter", call.adapter,
+            "A folder of PEFT with an adapter to continue, of this rank, alpha and targets");
   line.text("--targets", call.targets,
             "Tensors that are trained, or have an adapter, separated by commas: attn_q,attn_v");
   line.integer("--steps", call.n_steps, 1, int64_t{1} << 40, "Steps of the whole run");
@@ -279,7 +281,8 @@ TrainOptions options_of(const TrainCall& call) {
   options.adapter = LowRankOptions{.rank = call.rank,
                                    .alpha = call.alpha.text.empty() ? 2 * rank : call.alpha.value,
                                    .seed = static_cast<uint64_t>(call.seed),
-                                   .adapts = chosen};
+                                   .adapts = chosen,
+                                   .start = call.adapter};
   return options;
 }
 
@@ -331,6 +334,9 @@ std::string read_train_call(const CommandLine& line, TrainCall& call) {
   }
   if (call.fresh >= 0 && (call.is_adapter() || !call.targets.empty())) {
     return "--fresh draws all weights, and all are trained: --rank and --targets are of others";
+  }
+  if (!call.is_adapter() && line.given("--adapter")) {
+    return "--adapter is one to continue: give its --rank";
   }
   if (!call.is_adapter() && line.given("--alpha")) return "--alpha is of an adapter: give --rank";
   for (const std::string& name : call.target_names()) {

@@ -26,6 +26,7 @@ struct TrainCall {
   std::string targets;
   std::string objective = "sft";
   std::string teacher;
+  std::string adapter;  // to begin with
   std::string pooling;
   TrainNumber rate{"1e-4"}, min_rate{"0"}, rate_decay{"1"}, fall{"0.2"};
   TrainNumber decay{"0.01"}, beta2{"0.999"}, clip{"1"}, alpha{""}, prompt_weight{"0"};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "ruv/embed.h"
 #include "terminal.h"
@@ -105,14 +106,18 @@ Status RunObjective::choose_pooling() {
               pooling_name(pooling_));
 }
 
-// The answers were drawn from the model that the run begins with, which is the reference, too.
+// The answers were drawn from the model that the run begins with. Without an adapter to begin with
+// that is the reference, too.
 Status RunObjective::prepare(std::vector<TrainExample> examples, std::span<const size_t> used) {
   examples_ = std::move(examples);
   reference_.resize(examples_.size());
+  old_.resize(examples_.size());
+  const bool has_start = !call_.adapter.empty();
   if (!objective_row(call_.objective)->needs_reference) return {};
   for (const size_t i : used) {
     if (interrupt_seen()) break;  // and no step follows
     reference_[i] = TRY(trainer_.log_probs(examples_[i].sequences, false));
+    old_[i] = has_start ? TRY(trainer_.log_probs(examples_[i].sequences)) : reference_[i];
   }
   return {};
 }
@@ -163,9 +168,11 @@ std::unique_ptr<RunObjective::Step> RunObjective::step_of(std::span<const size_t
                            example.sequences.end());
     const SequenceLogs& reference = reference_[number];
     step->reference.insert(step->reference.end(), reference.begin(), reference.end());
+    SequenceLogs& old = step->answers.old;
+    old.insert(old.end(), old_[number].begin(), old_[number].end());
     add_advantages(example, step->answers.advantages);
   }
-  step->answers.old = step->answers.reference = step->reference;
+  step->answers.reference = step->reference;
   step->weight = static_cast<double>(chosen.size());
   if (lines_of_objective(call_.objective) == LineKind::text) {
     step->weight = 0;
@@ -190,12 +197,19 @@ Result<RunObjective::Measured> RunObjective::loss(std::span<const size_t> chosen
 }
 
 std::vector<RunFact> RunObjective::facts() const {
-  if (teacher_ == nullptr) return {};
+  std::vector<RunFact> facts;
+  if (!call_.adapter.empty()) {
+    const Result<MappedFile> file = MappedFile::open(call_.adapter + "/adapter_model.safetensors");
+    const uint64_t hash = file ? hash_bytes(file->bytes()) : 0;
+    facts.push_back({"an adapter to begin with of the hash", fmt::format("{:016x}", hash)});
+  }
+  if (teacher_ == nullptr) return facts;
   uint64_t hash = 0;
   for (const MappedFile& file : teacher_->model().file->files()) {
     hash = hash_bytes(file.bytes(), hash);
   }
-  return {{"a teacher with the hash", fmt::format("{:016x}", hash)}};
+  facts.push_back({"a teacher with the hash", fmt::format("{:016x}", hash)});
+  return facts;
 }
 
 }  // namespace ruv

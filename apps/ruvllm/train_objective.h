@@ -61,7 +61,9 @@ class RunObjective {
   std::unique_ptr<Teacher> teacher_;
   Pooling pooling_ = Pooling::last;
   std::vector<TrainExample> examples_;
-  std::vector<SequenceLogs> reference_;  // by example; empty where it is not needed
+  // By example; empty where they are not needed. What the answers were drawn from is the reference
+  // unless a run begins with an adapter.
+  std::vector<SequenceLogs> reference_, old_;
 };
 
 }  // namespace ruv

@@ -15,6 +15,7 @@ struct LowRankOptions {
   // Which matrices have one, by the name of their tensor ("blk.0.attn_q.weight"); null: all but
   // routers.
   std::function<bool(std::string_view)> adapts = {};
+  std::string start = {};  // a folder of PEFT whose numbers it begins with; empty: new ones
 };
 
 // A matrix of the model with what is added to it.
@@ -51,6 +52,11 @@ class TrainedAdapter {
   std::vector<AdaptedModule> modules_;
 };
 
+// Gives the adapter the numbers of a folder that PEFT or write_peft_adapter wrote. Fails: as
+// open_adapter; invalid, naming the module (others are adapted, or with another rank or scale);
+// unsupported (another container).
+Status read_peft_start(const Model& model, const TrainedAdapter<float>& adapter,
+                       const Parameters<float>& parameters, const std::string& folder);
 // Whether write_peft_adapter can write it, which is asked before it is trained. Fails: unsupported.
 Status check_peft_adapter(const Model& model, const TrainedAdapter<float>& adapter);
 // Writes adapter_config.json and adapter_model.safetensors, as PEFT has them, to a folder that is

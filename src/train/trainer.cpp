@@ -88,6 +88,8 @@ Status Trainer::prepare(const std::string& path) {
   if (options_.adapter) {
     adapter_ =
         TRY(TrainedAdapter<float>::create(*model_, *device_, *options_.adapter, parameters_));
+    const std::string& start = options_.adapter->start;
+    if (!start.empty()) TRY(read_peft_start(*model_, *adapter_, parameters_, start));
   }
   if (options_.has_head) TRY(add_head());
   if (parameters_.all().empty()) {

@@ -1,8 +1,10 @@
 // Adapters as PEFT has them. Rows of B are in the decoder's order, which is that of checkpoints.
+#include <algorithm>
 #include <set>
 
 #include "base/file.h"
 #include "base/json_writer.h"
+#include "format/adapter_file.h"
 #include "format/tensor_names.h"
 #include "train/trained_adapter.h"
 
@@ -112,7 +114,43 @@ Status write_tensors(const std::string& path, std::span<const AdapterTensor> ten
   return out.commit();
 }
 
+// Copies a matrix of the file. Fails: invalid (of another size).
+Status copy_matrix(const TensorInfo& from, const Parameter<float>& to, const std::string& name) {
+  const int64_t n_in = to.matrix->n_in();
+  if (from.shape != std::vector<int64_t>{to.matrix->n_out(), n_in}) {
+    return fail(Code::invalid, "'{}' of the adapter has another size or rank", name);
+  }
+  for (int64_t i = 0; i < from.n_rows(); ++i) from.decode_row(i, to.values.data() + i * n_in);
+  return {};
+}
+
 }  // namespace
+
+Status read_peft_start(const Model& model, const TrainedAdapter<float>& adapter,
+                       const Parameters<float>& parameters, const std::string& folder) {
+  const AdapterFile file = TRY(open_adapter(folder));
+  if (file.container != AdapterContainer::peft) {
+    return fail(Code::unsupported, "{}: is not a folder of PEFT, which training continues", folder);
+  }
+  const LowRankOptions& options = adapter.options();
+  const auto scale = static_cast<float>(options.alpha / static_cast<double>(options.rank));
+  for (const AdaptedModule& module : adapter.modules()) {
+    const std::string name = TRY(module_of(model, module.tensor)) + std::string(kEnding);
+    const auto found = std::ranges::find(file.modules, name, &AdapterModule::tensor);
+    if (found == file.modules.end()) {
+      return fail(Code::invalid, "{}: has nothing for '{}', which is to be trained", folder, name);
+    }
+    if (found->scale != scale) {
+      return fail(Code::invalid, "{}: '{}' is scaled by {}, not by {}: give its alpha and rank",
+                  folder, name, found->scale, scale);
+    }
+    TRY(copy_matrix(found->a, parameters.all()[module.a], name));
+    TRY(copy_matrix(found->b, parameters.all()[module.b], name));
+  }
+  if (file.modules.size() == adapter.modules().size()) return {};
+  return fail(Code::invalid, "{}: adapts {} matrices, and {} are to be trained", folder,
+              file.modules.size(), adapter.modules().size());
+}
 
 Status check_peft_adapter(const Model& model, const TrainedAdapter<float>& adapter) {
   for (const AdaptedModule& module : adapter.modules()) TRY(module_of(model, module.tensor));

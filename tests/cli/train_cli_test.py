@@ -366,6 +366,36 @@ class Objectives(TrainTest):
         self.learned("dpo", "pairs", "--rank", 2)
         self.learned("grpo", "answers", "--rank", 2, "--kl", "0.5")
 
+    def test_an_adapter_is_continued(self):
+        answers = self.lines("answers.jsonl", self.data["answers"])
+        for name in ("first", "second"):
+            os.mkdir(self.path(name))
+        run = ["--rank", 2, "--json", "--objective", "grpo", "--jsonl", answers, "--schedule",
+               "constant"]
+        start = [*run, "--adapter", self.path("first")]
+        call_json(*self.arguments(*run, "--steps", 5, "--out", self.path("first")))
+        call_json(*self.arguments(*start, "--steps", 1, "--rate", "0", "--kl", "0", "--out",
+                                  self.path("second"), "--log", self.path("log.csv")))
+        file = "adapter_model.safetensors"
+        self.assertEqual(contents(os.path.join(self.path("first"), file)),
+                         contents(os.path.join(self.path("second"), file)))
+        with open(self.path("log.csv"), encoding="utf-8") as log:
+            loss = float(log.read().splitlines()[1].split(",")[1])
+        self.assertAlmostEqual(loss, 0, places=6, msg="answers were drawn from the adapter")
+        state = ["--steps", 1, "--state", self.path("state")]
+        moved = call_json(*self.arguments(*start, *state, "--rate", "0"))["loss"]
+        self.assertGreater(moved, 1e-4, "it has left the model without adapter")
+        for more, what in ((["--rank", 3], "another size or rank"),
+                           (["--alpha", "1"], "is scaled by 2, not by 0.5: give its alpha"),
+                           (["--targets", "attn_q"], "matrices, and 2 are to be trained")):
+            changed = [x for x in start if x != "--rank" or "--rank" not in more]
+            if "--rank" in more:
+                changed.remove(2)
+            said = self.refused(1, *self.arguments(*changed, *state, "--force", *more))
+            self.assertIn(what, said)
+        said = self.refused(2, *self.arguments(*state, "--adapter", self.path("first")))
+        self.assertIn("--adapter is one to continue", said)
+
     def test_a_reward_is_a_model_that_scores(self):
         path = self.lines("pairs.jsonl", [
             {"prompt": "The sea is", "chosen": " wide.", "rejected": " a cup."},
