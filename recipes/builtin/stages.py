@@ -70,7 +70,7 @@ FULL = Recipe(
         Stage("pico-1", 6_000_000, _muon("2e-3", "0.3"), copy_drills=0.08),
         Stage("pico-2", 4_000_000, _muon("1e-3", "0.7"), copy_drills=0, has_teacher=True),
     ),
-    adapter_steps=150,
+    adapter_steps=300,
     adapter_records=1500,
     embedding_steps=1200,
 )
