@@ -8,6 +8,7 @@
 //   lora       an adapter of all matrices, without a gate
 //   micro      what `ruvllm learn` does, gate included
 //   full       all weights
+//   gate       counts steps that the gate lets pass, and planted harm that it does
 // Prints a line of JSON for each item, and at the end of each instance what became of held-out
 // texts.
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/rng.h"
 #include "learn/learner.h"
 #include "learn/usual_texts.h"
 #include "train/trainer.h"
@@ -134,8 +136,8 @@ class AdapterWay final : public Way {
   }
   Status learn(const StreamItem&, const Judgement& judgement) override {
     const std::optional<uint64_t> number = online_->next_replay(state_);
-    const JudgedText* const again = number ? &texts_[*number - 1] : nullptr;
     texts_.push_back(judgement.text);
+    const JudgedText* const again = number ? &texts_[*number - 1] : nullptr;
     LearnState next = state_;
     const OnlineResult result = TRY(online_->step(next, texts_.size(), judgement, again));
     if (has_gate_) {
@@ -392,6 +394,81 @@ Status end_instance(Way& way, const std::string& name) {
   return {};
 }
 
+// Planted harm to an instance's numbers, of four kinds: noise, a step back that is ten steps long,
+// lessons of random tokens, and numbers that are far too large or none.
+Result<std::vector<float>> planted_harm(size_t i, OnlineLearner& online, const LearnState& before,
+                                        const LearnState& after, const Judgement& judgement,
+                                        int64_t n_vocab) {
+  Rng rng(i);
+  std::vector<float> numbers = before.numbers;
+  if (i % 4 == 0) {
+    for (float& x : numbers) x += static_cast<float>(0.1 * (2 * rng.uniform() - 1));
+  } else if (i % 4 == 1) {
+    for (size_t k = 0; k < numbers.size(); ++k) numbers[k] -= 10 * (after.numbers[k] - numbers[k]);
+  } else if (i % 4 == 2) {
+    LearnState state = before;
+    for (int k = 0; k < 30; ++k) {
+      Judgement garbage = judgement;
+      for (size_t t = 0; t < garbage.text.tokens.size(); ++t) {
+        if (garbage.text.weights[t] == 0) continue;
+        garbage.text.tokens[t] = static_cast<int32_t>(rng.below(static_cast<uint64_t>(n_vocab)));
+      }
+      TRY(online.step(state, 1, garbage, nullptr));
+    }
+    numbers = state.numbers;
+  } else {
+    for (float& x : numbers) x *= i % 8 == 3 ? 30.0F : NAN;
+  }
+  return numbers;
+}
+
+// How many steps of a stream the gate lets pass, and how much planted harm.
+Status run_gate(const std::string& path, const std::string& stream, const Numbers& numbers) {
+  const auto model = TRY(GradientModel<float>::create(path, gradient_options(numbers, true)));
+  UpdateTexts texts = TRY(texts_of(model->model(), numbers, "gate"));
+  if (numbers.files.contains("gate")) rehearse_half(texts);
+  OnlineLearner online = TRY(OnlineLearner::create(*model, {}, std::move(texts.rehearsed)));
+  const UpdateGate gate = TRY(UpdateGate::create(*model, std::move(texts)));
+  LearnState state = online.initial_state();
+  std::istringstream in(TRY(read_text_file(stream)));
+  const auto most = static_cast<int64_t>(number_or(numbers, "n", 100));
+  int64_t n = 0, good = 0;
+  std::map<size_t, int64_t> bad;
+  for (std::string line; std::getline(in, line) && n < most; ++n) {
+    const Judgement judgement = TRY(judgement_of(model->model(), *TRY(read_item(line)).learned));
+    LearnState next = state;
+    const OnlineResult result =
+        TRY(online.step(next, static_cast<uint64_t>(n + 1), judgement, nullptr));
+    UpdateReading reading = TRY(gate.read(*model));
+    reading.own_before = result.loss_before;
+    reading.own_after = result.loss_after;
+    const bool passes = refusal_of(reading, {}).empty();
+    good += passes ? 1 : 0;
+    const auto i = static_cast<size_t>(n);
+    const std::vector<float> harmed =
+        TRY(planted_harm(i, online, state, next, judgement, model->model().h.n_vocab));
+    model->put(harmed);
+    const Result<UpdateReading> of_harm = gate.read(*model);
+    if (of_harm) {
+      reading = *of_harm;
+      const Result<double> own = model->loss(judgement.text);
+      // What random tokens teach is what they were to teach: the base alone can tell.
+      if (i % 4 != 2) {
+        reading.own_before = result.loss_before;
+        reading.own_after = own ? *own / static_cast<double>(judgement.text.n_judged()) : NAN;
+      }
+      if (refusal_of(reading, {}).empty()) ++bad[i % 4];
+    }
+    if (passes) state = std::move(next);
+  }
+  std::printf(
+      "{\"steps\": %lld, \"accepted\": %lld, \"harm_accepted\": [%lld, %lld, %lld, %lld]}\n",
+      static_cast<long long>(n), static_cast<long long>(good), static_cast<long long>(bad[0]),
+      static_cast<long long>(bad[1]), static_cast<long long>(bad[2]),
+      static_cast<long long>(bad[3]));
+  return {};
+}
+
 Status run_stream(const std::string& model, const std::string& stream, const std::string& name,
                   const Numbers& numbers) {
   const std::shared_ptr<const Model> texts = TRY(load_model(model));
@@ -442,7 +519,9 @@ int bench_learn(int argc, char** argv) {
       numbers.all[name] = std::strtod(text.c_str() + at + 1, nullptr);
     }
   }
-  const Status done = run_stream(argv[1], argv[2], argv[3], numbers);
+  const Status done = std::string(argv[3]) == "gate"
+                          ? run_gate(argv[1], argv[2], numbers)
+                          : run_stream(argv[1], argv[2], argv[3], numbers);
   if (done.ok()) return 0;
   std::fprintf(stderr, "ruv_bench_learn: %s\n", done.message().c_str());
   return 1;
