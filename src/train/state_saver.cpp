@@ -1,5 +1,7 @@
 #include "train/state_saver.h"
 
+#include <utility>
+
 #include "base/allocation.h"
 
 namespace ruv {
