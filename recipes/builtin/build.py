@@ -221,12 +221,7 @@ class Build:
         self.make(self.out / "adapters.json", self._score_adapters)
         self.make(self.out / "draft.json", self._score_draft)
         self.make(self.out / "embeddings.json", self._score_embeddings)
-        print(scores.table(json.loads((self.out / "scores.json").read_text())))
-        print(scores.adapter_table(json.loads((self.out / "adapters.json").read_text())))
-        print(scores.draft_line(json.loads((self.out / "draft.json").read_text())))
-        for name, counts in json.loads((self.out / "embeddings.json").read_text()).items():
-            share = 100 * counts["nearer"] / counts["triplets"]
-            print("Held-out triplets in order, %s: %.1f %%" % (name, share))
+        print(scores.report(self.out))
 
     def _score(self, partial):
         model = self.out / "ruvltra-nano-q8_0.gguf"

@@ -262,6 +262,20 @@ def table(scores, beside=None):
     return "\n".join(lines)
 
 
+def report(folder, beside=None):
+    """Markdown of all that build.py measured in its folder."""
+    read = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    parts = [
+        table(read["scores"], beside),
+        adapter_table(read["adapters"]),
+        draft_line(read["draft"]),
+    ]
+    for name, counts in read["embeddings"].items():
+        share = 100 * counts["nearer"] / counts["triplets"]
+        parts.append("Held-out triplets in order, %s: %.1f %%." % (name, share))
+    return "\n\n".join(parts)
+
+
 def write_between_marks(page, text):
     """Replaces what a page has between its two marks."""
     begin, end = "<!-- scores: begin -->", "<!-- scores: end -->"
@@ -285,7 +299,9 @@ def main():
     run.add_argument("--limit", type=int, default=100, help="cases of a task of a set")
     run.add_argument("--out", type=pathlib.Path, required=True)
     show = commands.add_parser("table", help="write the table")
-    show.add_argument("--of", type=pathlib.Path, required=True)
+    show.add_argument(
+        "--of", type=pathlib.Path, required=True, help="scores, or a folder of build.py"
+    )
     show.add_argument("--beside", type=pathlib.Path)
     show.add_argument("--write", type=pathlib.Path, help="a page with marks; printed when absent")
     options = parser.parse_args()
@@ -295,7 +311,10 @@ def main():
         print(table(result))
         return
     beside = json.loads(options.beside.read_text()) if options.beside else None
-    text = table(json.loads(options.of.read_text()), beside)
+    if options.of.is_dir():
+        text = report(options.of, beside)
+    else:
+        text = table(json.loads(options.of.read_text()), beside)
     if options.write:
         write_between_marks(options.write, text)
     else:

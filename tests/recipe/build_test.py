@@ -126,6 +126,16 @@ class BuildTest(unittest.TestCase):
             losses = [float(row["loss"]) for row in csv.DictReader(file)]
         self.assertLess(losses[-1], losses[0])
 
+    def test_its_report_has_all_that_was_measured(self):
+        page = pathlib.Path(self.temporary.name) / "page.md"
+        page.write_text("<!-- scores: begin --><!-- scores: end -->")
+        command = [sys.executable, BUILD.parent / "scores.py", "table", "--of", self.folder]
+        command += ["--beside", self.folder / "scores.json", "--write", page]
+        subprocess.run(list(map(str, command)), check=True)
+        text = page.read_text()
+        for part in ("| routing: agent right |", "| coder |", "as draft", "Held-out triplets"):
+            self.assertIn(part, text)
+
     def test_a_folder_of_another_recipe_is_refused(self):
         code, said = finish(self.folder, "--from", "provisional")
         self.assertNotEqual(code, 0)
