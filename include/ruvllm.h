@@ -115,7 +115,11 @@ typedef void (*ruvllm_progress)(double share, void* user);
      ignore_keys      list of keys of the file that are taken as absent
      portable         true: the same bytes as every other machine, also with bf16 weights
      name             of the model in requests and answers; absent: the file's
-     adapters         refused: files of adapters cannot be loaded yet
+     adapters         object of names and paths: adapters (LoRA) that requests name in `lora`, or
+                      as their model
+     adapter_dir      folder from which POST /v1/load_lora_adapter may load others
+     adapter_mib      memory of adapters in MiB, above which others are read again when they are
+                      asked for [512]
 
    `progress` is optional. Fails: RUVLLM_INVALID naming the option, RUVLLM_NOT_FOUND,
    RUVLLM_CORRUPT, RUVLLM_UNSUPPORTED, RUVLLM_OUT_OF_MEMORY, RUVLLM_UNAVAILABLE (another process has
@@ -190,8 +194,9 @@ RUVLLM_API ruvllm_status ruvllm_chat(ruvllm_model* model, const char* request,
                                      ruvllm_error** error);
 /* The answer of the HTTP API's path to a request, as a whole. `method` and `path` are "POST" with
    /v1/completions, /v1/chat/completions, /v1/embeddings, /v1/rerank, /v1/score, /tokenize,
-   /detokenize and /apply-template, "GET" with /v1/sessions, /v1/engine/stats, /props and /version,
-   and "GET", "PUT" and "DELETE" with /v1/sessions/NAME. `body` is optional. */
+   /detokenize, /apply-template, /v1/load_lora_adapter and /v1/unload_lora_adapter, "GET" with
+   /v1/sessions, /v1/engine/stats, /props, /version and /lora-adapters, and "GET", "PUT" and "DELETE"
+   with /v1/sessions/NAME. `body` is optional. */
 RUVLLM_API ruvllm_status ruvllm_request(ruvllm_model* model, const char* method, const char* path,
                                         const char* body, ruvllm_text** answer,
                                         ruvllm_error** error);

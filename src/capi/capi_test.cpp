@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/test_safetensors.h"
+#include "format/test_folder.h"
 #include "ruvllm.h"
 
 namespace ruv {
@@ -145,12 +147,60 @@ TEST_F(CInterface, WhatIsWrongIsNamed) {
   EXPECT_EQ(chat(R"({"messages": [], "tools": [{}]})").field, "tools");
   EXPECT_EQ(chat("{\"messages\": [{\"role\": \"user\", \"content\": \"\xff\"}]}").status,
             RUVLLM_INVALID);
-  EXPECT_EQ(load(kModelFile, R"({"adapters": ["a.gguf"]})").status, RUVLLM_UNSUPPORTED);
+  EXPECT_EQ(load(kModelFile, R"({"adapters": ["a.gguf"]})").field, "adapters");
+  EXPECT_EQ(load(kModelFile, R"({"adapters": {"a": 1}})").field, "adapters");
+  EXPECT_EQ(load(kModelFile, R"({"adapters": {"a": "/no/such"}})").status, RUVLLM_NOT_FOUND);
   EXPECT_EQ(load(kModelFile, R"({"n_ctz": 1})").field, "n_ctz");
   EXPECT_EQ(load(kModelFile, R"({"n_ctx": "many"})").field, "n_ctx");
   EXPECT_EQ(load(kModelFile, R"({"kv_type": "f99"})").field, "kv_type");
   EXPECT_EQ(load("/no/such/file.gguf", nullptr).status, RUVLLM_NOT_FOUND);
   EXPECT_EQ(load(RUV_SOURCE_DIR "/LICENSE", nullptr).status, RUVLLM_CORRUPT);
+}
+
+// The greedy answer of a model to a completion with these fields.
+std::string completion(ruvllm_model* model, const std::string& fields) {
+  const std::string request =
+      R"({"prompt": "Once upon a time", "max_tokens": 12, "temperature": 0)" + fields + "}";
+  ruvllm_text* answer = nullptr;
+  const Said done = said([&](ruvllm_error** error) {
+    return ruvllm_generate(model, request.c_str(), nullptr, nullptr, &answer, error);
+  });
+  if (done.status != RUVLLM_OK) return done.message;
+  return taken(answer);
+}
+
+// One that turns the queries of the first layer, and the outputs of the last.
+TEST_F(CInterface, RequestsNameAdapters) {
+  const TestFolder folder;
+  const auto matrix = [](const char* name, int64_t n_rows, int64_t n_cols) {
+    TestMatrix counted_up = counted(std::string("base_model.model.model.") + name, n_rows, n_cols);
+    for (float& x : counted_up.numbers) x = std::sin(x);
+    return counted_up;
+  };
+  folder.write("adapter_model.safetensors",
+               safetensors_of({matrix("layers.0.self_attn.q_proj.lora_A.weight", 1, 256),
+                               matrix("layers.0.self_attn.q_proj.lora_B.weight", 256, 1),
+                               matrix("layers.7.mlp.down_proj.lora_A.weight", 1, 768),
+                               matrix("layers.7.mlp.down_proj.lora_B.weight", 256, 1)}));
+  folder.write("adapter_config.json", R"({"peft_type": "LORA", "r": 1, "lora_alpha": 2})");
+  const std::string options =
+      R"({"n_ctx": 256, "adapters": {"turned": ")" + folder.path() + R"("}, "adapter_mib": 1})";
+  ruvllm_model* model = nullptr;
+  const Said loaded = said([&](ruvllm_error** error) {
+    return ruvllm_model_load(kModelFile, options.c_str(), nullptr, nullptr, &model, error);
+  });
+  ASSERT_EQ(loaded.status, RUVLLM_OK) << loaded.message;
+  const std::string plain = completion(model_, "");
+  EXPECT_EQ(completion(model, ""), plain);
+  EXPECT_EQ(completion(model, R"(, "lora": [{"name": "turned", "scale": 0}])"), plain);
+  const std::string turned = completion(model, R"(, "lora": [{"name": "turned"}])");
+  EXPECT_NE(turned, plain);
+  EXPECT_EQ(completion(model, R"(, "model": "turned")"), turned);
+  EXPECT_NE(completion(model, R"(, "lora": [{"name": "other"}])").find("other"), std::string::npos);
+  ruvllm_text* list = nullptr;
+  ASSERT_EQ(ruvllm_request(model, "GET", "/lora-adapters", nullptr, &list, nullptr), RUVLLM_OK);
+  EXPECT_NE(taken(list).find("turned"), std::string::npos);
+  ruvllm_model_free(model);
 }
 
 TEST_F(CInterface, NullIsRefusedOrDoesNothing) {

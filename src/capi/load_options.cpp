@@ -87,12 +87,21 @@ FieldResult<std::optional<std::array<uint8_t, 32>>> read_key(const Json& options
   return key;
 }
 
-// The name is known so that the refusal can say why.
-FieldResult<void> check_no_adapters(const Json& options) {
+// Absent and null give none.
+FieldResult<std::vector<LocalModelOptions::NamedAdapter>> read_named_adapters(const Json& options) {
+  std::vector<LocalModelOptions::NamedAdapter> adapters;
   const Json* const field = find_field(options, "adapters");
-  if (field == nullptr || (field->is_array() && field->empty())) return {};
-  return invalid_field("adapters", "'adapters': files of adapters cannot be loaded yet",
-                       FieldError::Kind::unsupported);
+  if (field == nullptr) return adapters;
+  constexpr const char* kWanted = "an object of names and paths";
+  if (!field->is_object()) return wrong_type("adapters", kWanted, *field);
+  for (const auto& [name, path] : field->items()) {
+    if (!path.is_string()) return wrong_type("adapters", kWanted, *field);
+    if (path.text().find('\0') != std::string_view::npos) {
+      return invalid_field("adapters", "a path in 'adapters' must not have NUL");
+    }
+    adapters.push_back({std::string(name), std::string(path.text())});
+  }
+  return adapters;
 }
 
 FieldResult<KvCacheConfig> read_cache(const Json& options) {
@@ -111,11 +120,10 @@ FieldResult<KvCacheConfig> read_cache(const Json& options) {
 // A draft model may be a head for this model or a model of its own: the file says which.
 CallResult<LocalModelOptions> read_load_options(const char* json) {
   static constexpr std::array kNames = {
-      "n_ctx",      "n_threads",      "kv_type",   "max_sequences", "cache_tokens",
-      "cache_dir",  "cache_disk_mib", "cache_key", "packed_dir",    "draft_model",
-      "draft_head", "ignore_keys",    "portable",  "name",          "adapters"};
+      "n_ctx",          "n_threads", "kv_type",    "max_sequences", "cache_tokens", "cache_dir",
+      "cache_disk_mib", "cache_key", "packed_dir", "draft_model",   "draft_head",   "ignore_keys",
+      "portable",       "name",      "adapters",   "adapter_dir",   "adapter_mib"};
   const Json options = TRY(read_options(json, kNames));
-  TRY(check_no_adapters(options));
   LocalModelOptions out;
   EngineOptions& engine = out.engine;
   engine.n_ctx = TRY(read_integer(options, "n_ctx", 0, {0, int64_t{1} << 24}));
@@ -131,6 +139,9 @@ CallResult<LocalModelOptions> read_load_options(const char* json) {
   load.ignored_keys = TRY(read_texts(options, "ignore_keys"));
   out.name = TRY(read_text(options, "name"));
   out.draft_model = TRY(read_text(options, "draft_model"));
+  out.adapters = TRY(read_named_adapters(options));
+  out.adapter_folder = TRY(read_text(options, "adapter_dir"));
+  out.adapter_bytes = TRY(read_integer(options, "adapter_mib", 512, {1, int64_t{1} << 30})) << 20;
   if (!out.draft_model.empty() && is_draft_head(out.draft_model)) {
     load.draft_head_file = std::exchange(out.draft_model, {});
   }

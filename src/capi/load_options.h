@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "capi/call_error.h"
 #include "net/http/server.h"
@@ -18,6 +19,14 @@ struct LocalModelOptions {
   LoadOptions load = {};
   std::string name = {};         // empty: the file's
   std::string draft_model = {};  // empty: none
+  struct NamedAdapter {
+    std::string name, path;
+  };
+  std::vector<NamedAdapter> adapters = {};
+  std::string adapter_folder = {};  // from which requests may load others; empty: none
+  int64_t adapter_bytes = 0;
+
+  bool has_adapters() const { return !adapters.empty() || !adapter_folder.empty(); }
 };
 
 // Null means "{}". Fail: naming the option that is unknown or wrong.

@@ -1,5 +1,7 @@
 #include "capi/local_model.h"
 
+#include <fmt/format.h>
+
 #include "base/json.h"
 #include "engine/step_tokens.h"
 #include "net/models/model_names.h"
@@ -9,6 +11,7 @@ namespace ruv {
 namespace {
 
 constexpr size_t kMostNotes = 32;
+constexpr int64_t kMaxAdapterRank = 256;  // which a request may compute with
 
 // Null: the files of the model ask for what is not computed.
 Json embedding_json(const Result<EmbedInfo>& info) {
@@ -52,6 +55,10 @@ Status LocalModel::open(const std::string& path, const LocalModelOptions& option
   engine.max_batch_tokens = step_tokens_for(*model_, engine.n_ctx);
   engine.kv.gate_file = path + ".kv-gate.json";
   engine.kv.note = [this](std::string_view text) { note(text); };
+  if (options.has_adapters()) {
+    TRY(open_adapters(options));
+    engine.max_adapter_rank = kMaxAdapterRank;
+  }
   engine_ = TRY(Engine::create(model_, engine));
   if (!engine.kv.disk_folder.empty()) TRY(open_sessions(engine.kv));
   service_ = std::make_unique<LocalService>(
@@ -60,7 +67,23 @@ Status LocalModel::open(const std::string& path, const LocalModelOptions& option
                   .names = model_names(options.name, path, text_->info()),
                   .usual = recommended_params(text_->info()),
                   .sessions = keeper_.get(),
-                  .max_sequences = engine.max_sequences});
+                  .max_sequences = engine.max_sequences,
+                  .adapters = adapters_.get(),
+                  .adapter_folder = options.adapter_folder});
+  return {};
+}
+
+// A name that the model has would hide the adapter, or the adapter the model.
+Status LocalModel::open_adapters(const LocalModelOptions& options) {
+  adapters_ = std::make_unique<AdapterRegistry>(
+      model_, AdapterRegistryOptions{.max_bytes = options.adapter_bytes,
+                                     .n_threads = options.load.n_threads});
+  for (const auto& [name, path] : options.adapters) {
+    const Result<AdapterRecord> loaded = adapters_->load(name, path);
+    if (!loaded) {
+      return failure(with_context(fmt::format("adapter '{}'", name), loaded.error()));
+    }
+  }
   return {};
 }
 
@@ -90,7 +113,9 @@ LocalSource LocalModel::source() const {
           .names = service.names,
           .usual = service.usual,
           .sessions = keeper_.get(),
-          .max_sequences = service.max_sequences};
+          .max_sequences = service.max_sequences,
+          .adapters = adapters_.get(),
+          .adapter_folder = service.adapter_folder};
 }
 
 // What a program may want to know before it asks.

@@ -12,6 +12,7 @@
 #include "net/local/local_server.h"
 #include "net/local/local_service.h"
 #include "net/openai/sessions.h"
+#include "ruv/adapter_registry.h"
 #include "ruv/engine.h"
 
 namespace ruv {
@@ -39,6 +40,7 @@ class LocalModel : public std::enable_shared_from_this<LocalModel> {
   Status open(const std::string& path, const LocalModelOptions& options,
               std::function<void(double)> progress);
   Status open_sessions(const KvCacheConfig& kv);
+  Status open_adapters(const LocalModelOptions& options);
   // Any thread.
   void note(std::string_view text);
 
@@ -47,6 +49,7 @@ class LocalModel : public std::enable_shared_from_this<LocalModel> {
   std::shared_ptr<const Model> model_;
   std::unique_ptr<ModelText> text_;
   std::unique_ptr<SessionStore> sessions_;
+  std::unique_ptr<AdapterRegistry> adapters_;  // null: none can be named
   // They end in the order in which their last works come: the engine's events, then what waits for
   // the disk, then what is computed beside.
   std::unique_ptr<LocalService> service_;

@@ -23,6 +23,10 @@ export interface LoadOptions {
   ignore_keys?: string[];
   portable?: boolean;
   name?: string;
+  /** Adapters (LoRA) by name, which requests name in `lora` or as their model. */
+  adapters?: Record<string, string>;
+  adapter_dir?: string;
+  adapter_mib?: number;
   [option: string]: unknown;
 }
 

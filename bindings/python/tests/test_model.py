@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -28,6 +29,36 @@ def test_a_loop_that_is_left_ends_the_answer(model):
     while model.request("GET", "/v1/engine/stats")["load"]["n_running"]:
         time.sleep(0.005)
     assert model.chat(ASKED, **GREEDY)
+
+
+def write_adapter(folder):
+    """A LoRA of rank 1 for one matrix of the built-in model, in PEFT's files."""
+    folder.mkdir()
+    (folder / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA", "r": 1, "lora_alpha": 4}))
+    name = "base_model.model.model.layers.7.mlp.down_proj.lora_"
+    header, data = {}, b""
+    for half, shape in (("A", (1, 768)), ("B", (256, 1))):
+        numbers = [((7 * i) % 5 - 2) / 2 for i in range(shape[0] * shape[1])]
+        packed = struct.pack(f"<{len(numbers)}f", *numbers)
+        header[f"{name}{half}.weight"] = {"dtype": "F32", "shape": shape,
+                                          "data_offsets": [len(data), len(data) + len(packed)]}
+        data += packed
+    text = json.dumps(header).encode()
+    (folder / "adapter_model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def test_requests_choose_adapters(tmp_path):
+    write_adapter(tmp_path / "tone")
+    write_adapter(tmp_path / "later")
+    with ruvllm.load(MODEL, n_ctx=256, adapters={"tone": tmp_path / "tone"}, adapter_dir=tmp_path) as model:
+        plain = model.generate("One,", **GREEDY)
+        assert model.generate("One,", lora=[{"name": "tone", "scale": 0}], **GREEDY) == plain
+        toned = model.generate("One,", lora=["tone"], **GREEDY)
+        assert toned != plain
+        model.request("POST", "/v1/load_lora_adapter", {"lora_name": "more", "lora_path": "later"})
+        assert model.generate("One,", model="more", **GREEDY) == toned
+        with pytest.raises(ruvllm.InvalidError, match="gone"):
+            model.generate("One,", lora=["gone"], **GREEDY)
 
 
 def test_many_threads(model):

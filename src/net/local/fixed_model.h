@@ -3,6 +3,7 @@
 #pragma once
 
 #include "net/models/served_models.h"
+#include "net/openai/adapter_choice.h"
 
 namespace ruv {
 
@@ -20,7 +21,7 @@ class FixedModel final : public ServedModels {
   }
   void with_model(const std::string& name, uint64_t, Use use) override { use(loaded(name)); }
   ApiResult<ServiceLease> loaded(const std::string& name) const override {
-    if (name.empty() || is_named(service_.names, name)) {
+    if (name.empty() || is_named(service_.names, name) || names_adapter(service_, name)) {
       return ServiceLease(std::shared_ptr<void>(), &service_);
     }
     return tl::unexpected(no_such_model(name, list()));

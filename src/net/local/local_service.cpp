@@ -13,7 +13,8 @@ namespace {
 std::vector<Route> local_routes(ServedModels& models) {
   std::vector<Route> routes{chat_completions_route(models), completions_route(models),
                             embeddings_route(models), stats_route(models)};
-  for (const auto& more : {rank_routes, text_routes, session_routes, props_routes}) {
+  for (const auto& more :
+       {rank_routes, text_routes, session_routes, props_routes, adapter_routes}) {
     for (Route& route : more(models)) routes.push_back(std::move(route));
   }
   return routes;

@@ -7,6 +7,8 @@ OpenAiService service_of(const LocalSource& source, Engine& engine) {
   service.usual = source.usual;
   service.sessions = source.sessions;
   service.max_sequences = source.max_sequences;
+  service.adapters = source.adapters;
+  service.adapter_folder = source.adapter_folder;
   return service;
 }
 

@@ -21,6 +21,8 @@ struct LocalSource {
   GenerateParams usual = {};
   SessionKeeper* sessions = nullptr;  // null: none are kept
   int64_t max_sequences = 0;
+  AdapterRegistry* adapters = nullptr;  // null: requests can name none
+  std::string adapter_folder = {};      // from which they may load some; empty: none
 };
 
 // A service with parts of its own. `engine`: the source's, or a guest in it.
