@@ -50,7 +50,8 @@ def write_adapter(folder):
 def test_requests_choose_adapters(tmp_path):
     write_adapter(tmp_path / "tone")
     write_adapter(tmp_path / "later")
-    with ruvllm.load(MODEL, n_ctx=256, adapters={"tone": tmp_path / "tone"}, adapter_dir=tmp_path) as model:
+    with ruvllm.load(MODEL, n_ctx=256, adapters={"tone": str(tmp_path / "tone")},
+                     adapter_dir=str(tmp_path)) as model:
         plain = model.generate("One,", **GREEDY)
         assert model.generate("One,", lora=[{"name": "tone", "scale": 0}], **GREEDY) == plain
         toned = model.generate("One,", lora=["tone"], **GREEDY)
