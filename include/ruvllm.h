@@ -195,8 +195,8 @@ RUVLLM_API ruvllm_status ruvllm_chat(ruvllm_model* model, const char* request,
 /* The answer of the HTTP API's path to a request, as a whole. `method` and `path` are "POST" with
    /v1/completions, /v1/chat/completions, /v1/embeddings, /v1/rerank, /v1/score, /tokenize,
    /detokenize, /apply-template, /v1/load_lora_adapter and /v1/unload_lora_adapter, "GET" with
-   /v1/sessions, /v1/engine/stats, /props, /version and /lora-adapters, and "GET", "PUT" and "DELETE"
-   with /v1/sessions/NAME. `body` is optional. */
+   /v1/sessions, /v1/engine/stats, /props, /version and /lora-adapters, and "GET", "PUT" and
+   "DELETE" with /v1/sessions/NAME. `body` is optional. */
 RUVLLM_API ruvllm_status ruvllm_request(ruvllm_model* model, const char* method, const char* path,
                                         const char* body, ruvllm_text** answer,
                                         ruvllm_error** error);

@@ -4,14 +4,16 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/json.h"
 #include "base/test_safetensors.h"
-#include "format/test_folder.h"
 #include "ruvllm.h"
 
 namespace ruv {
@@ -169,9 +171,20 @@ std::string completion(ruvllm_model* model, const std::string& fields) {
   return taken(answer);
 }
 
+// A folder of PEFT that lives as long as one test.
+struct AdapterFolder {
+  AdapterFolder() { path = ::mkdtemp(path.data()); }
+  ~AdapterFolder() { std::filesystem::remove_all(path); }
+  void write(const char* name, const std::string& bytes) const {
+    std::ofstream(path + "/" + name, std::ios::binary) << bytes;
+  }
+
+  std::string path = (std::filesystem::temp_directory_path() / "ruv_capi_XXXXXX").string();
+};
+
 // One that turns the queries of the first layer, and the outputs of the last.
 TEST_F(CInterface, RequestsNameAdapters) {
-  const TestFolder folder;
+  const AdapterFolder folder;
   const auto matrix = [](const char* name, int64_t n_rows, int64_t n_cols) {
     TestMatrix counted_up = counted(std::string("base_model.model.model.") + name, n_rows, n_cols);
     for (float& x : counted_up.numbers) x = std::sin(x);
@@ -184,7 +197,7 @@ TEST_F(CInterface, RequestsNameAdapters) {
                                matrix("layers.7.mlp.down_proj.lora_B.weight", 256, 1)}));
   folder.write("adapter_config.json", R"({"peft_type": "LORA", "r": 1, "lora_alpha": 2})");
   const std::string options =
-      R"({"n_ctx": 256, "adapters": {"turned": ")" + folder.path() + R"("}, "adapter_mib": 1})";
+      R"({"n_ctx": 256, "adapters": {"turned": ")" + folder.path + R"("}, "adapter_mib": 1})";
   ruvllm_model* model = nullptr;
   const Said loaded = said([&](ruvllm_error** error) {
     return ruvllm_model_load(kModelFile, options.c_str(), nullptr, nullptr, &model, error);

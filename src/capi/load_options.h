@@ -19,13 +19,15 @@ struct LocalModelOptions {
   LoadOptions load = {};
   std::string name = {};         // empty: the file's
   std::string draft_model = {};  // empty: none
+  // An adapter that requests may name, and its folder or file.
   struct NamedAdapter {
     std::string name, path;
   };
   std::vector<NamedAdapter> adapters = {};
   std::string adapter_folder = {};  // from which requests may load others; empty: none
-  int64_t adapter_bytes = 0;
+  int64_t adapter_bytes = 0;        // of adapters in memory, above which some are dropped
 
+  // Whether requests can ever name one: else no memory is kept for them.
   bool has_adapters() const { return !adapters.empty() || !adapter_folder.empty(); }
 };
 

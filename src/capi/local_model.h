@@ -40,6 +40,7 @@ class LocalModel : public std::enable_shared_from_this<LocalModel> {
   Status open(const std::string& path, const LocalModelOptions& options,
               std::function<void(double)> progress);
   Status open_sessions(const KvCacheConfig& kv);
+  // Reads those that the options name, so that a missing one fails the load.
   Status open_adapters(const LocalModelOptions& options);
   // Any thread.
   void note(std::string_view text);
