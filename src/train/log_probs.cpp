@@ -1,36 +1,21 @@
 #include "train/log_probs.h"
 
-#include <algorithm>
-
-#include "base/elementary.h"
+#include "train/softmax.h"
 
 namespace ruv {
-namespace {
 
-// ln Σ exp of a row is most + ln(sum).
-struct RowMass {
-  double most = 0, sum = 0;
-};
-
-template <class T>
-RowMass mass_of(const T* logits, int64_t n) {
-  RowMass mass{double{logits[0]}};
-  for (int64_t c = 1; c < n; ++c) mass.most = std::max(mass.most, double{logits[c]});
-  for (int64_t c = 0; c < n; ++c) mass.sum += exact_exp(double{logits[c]} - mass.most);
-  return mass;
-}
-
-}  // namespace
-
+// A gradient is factor · ([token] - share).
 template <class T>
 std::vector<double> target_log_probs(const Adjoined<T>& logits, std::span<const int32_t> tokens,
                                      WorkerPool& pool) {
   std::vector<double> found(tokens.size(), 0);
-  pool.run_items(logits.n_rows, [&](int, int64_t i) {
+  std::vector<RowSoftmax<T>> rows(static_cast<size_t>(pool.n_threads()));
+  pool.run_items(logits.n_rows, [&](int thread, int64_t i) {
     const int32_t token = tokens[static_cast<size_t>(i)];
     if (token == kNoTarget) return;
-    const RowMass mass = mass_of(logits.row(i), logits.n_cols);
-    found[static_cast<size_t>(i)] = double{logits.row(i)[token]} - mass.most - exact_log(mass.sum);
+    RowSoftmax<T>& row = rows[static_cast<size_t>(thread)];
+    row.take(logits.row(i), logits.n_cols);
+    found[static_cast<size_t>(i)] = row.log_share(logits.row(i)[token]);
   });
   return found;
 }
@@ -38,16 +23,19 @@ std::vector<double> target_log_probs(const Adjoined<T>& logits, std::span<const 
 template <class T>
 void add_log_prob_gradient(const Adjoined<T>& logits, std::span<const int32_t> tokens,
                            std::span<const double> factors, WorkerPool& pool) {
-  pool.run_items(logits.n_rows, [&](int, int64_t i) {
+  std::vector<RowSoftmax<T>> rows(static_cast<size_t>(pool.n_threads()));
+  pool.run_items(logits.n_rows, [&](int thread, int64_t i) {
     const auto at = static_cast<size_t>(i);
     if (tokens[at] == kNoTarget || factors[at] == 0) return;
-    const T* const row = logits.row(i);
+    RowSoftmax<T>& row = rows[static_cast<size_t>(thread)];
+    row.take(logits.row(i), logits.n_cols);
+    const std::span<const T> parts = row.parts();
+    const auto factor = static_cast<T>(factors[at] / row.sum());
     T* const adjoints = logits.adjoint(i);
-    const RowMass mass = mass_of(row, logits.n_cols);
     for (int64_t c = 0; c < logits.n_cols; ++c) {
-      const double share = exact_exp(double{row[c]} - mass.most) / mass.sum;
-      adjoints[c] += static_cast<T>(factors[at] * ((c == tokens[at] ? 1 : 0) - share));
+      adjoints[c] -= parts[static_cast<size_t>(c)] * factor;
     }
+    adjoints[tokens[at]] += static_cast<T>(factors[at]);
   });
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "base/elementary.h"
 #include "kernels/kernels.h"
@@ -39,6 +41,32 @@ inline double take_exponentials(const Kernels& /*kernels*/, double* x, int64_t n
   for (int64_t i = 0; i < n; ++i) sum += x[i] = exact_exp(x[i] - most);
   return sum;
 }
+
+// The softmax of a row of logits / temperature.
+template <class T>
+class RowSoftmax {
+ public:
+  // May be called again, for other rows.
+  void take(const T* logits, int64_t n, double temperature = 1) {
+    const Kernels& kernels = portable_kernels();
+    parts_.resize(static_cast<size_t>(room_for_exponentials(n)));
+    const auto warmth = static_cast<T>(1 / temperature);
+    for (int64_t c = 0; c < n; ++c) parts_[static_cast<size_t>(c)] = logits[c] * warmth;
+    most_ = greatest_of(kernels, parts_.data(), n);
+    sum_ = take_exponentials(kernels, parts_.data(), n, most_);
+    log_sum_ = exact_log(sum_);
+    warmth_ = 1 / temperature;
+  }
+  // Shares are parts over their sum.
+  std::span<const T> parts() const { return parts_; }
+  double sum() const { return sum_; }
+  // Of a logit of the row.
+  double log_share(T logit) const { return double{logit} * warmth_ - most_ - log_sum_; }
+
+ private:
+  std::vector<T> parts_;  // and room
+  double most_ = 0, sum_ = 0, log_sum_ = 0, warmth_ = 1;
+};
 
 // Σ f(i) for i below n: lane i % 8 has every eighth term, and lanes are added in their order.
 template <class F>

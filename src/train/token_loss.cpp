@@ -12,18 +12,15 @@ namespace {
 // exponentials that neither overflow nor all vanish.
 template <class T>
 double row_loss(const T* logits, T* adjoints, int64_t n, int64_t target, double scale,
-                std::vector<T>& row) {
-  const Kernels& kernels = portable_kernels();
-  row.resize(static_cast<size_t>(room_for_exponentials(n)));
-  std::copy_n(logits, n, row.data());
-  const double most = greatest_of(kernels, row.data(), n);
-  const double sum = take_exponentials(kernels, row.data(), n, most);
+                RowSoftmax<T>& row) {
+  row.take(logits, n);
   if (adjoints != nullptr) {
-    const auto factor = static_cast<T>(scale / sum);
-    for (int64_t c = 0; c < n; ++c) adjoints[c] += row[static_cast<size_t>(c)] * factor;
+    const auto factor = static_cast<T>(scale / row.sum());
+    const std::span<const T> parts = row.parts();
+    for (int64_t c = 0; c < n; ++c) adjoints[c] += parts[static_cast<size_t>(c)] * factor;
     adjoints[target] -= static_cast<T>(scale);
   }
-  return exact_log(sum) + most - double{logits[target]};
+  return -row.log_share(logits[target]);
 }
 
 }  // namespace
@@ -33,7 +30,7 @@ template <class T>
 double cross_entropy(const Adjoined<T>& logits, const RowTargets& targets, double scale,
                      WorkerPool& pool) {
   std::vector<double> losses(targets.tokens.size(), 0);
-  std::vector<std::vector<T>> rows(static_cast<size_t>(pool.n_threads()));
+  std::vector<RowSoftmax<T>> rows(static_cast<size_t>(pool.n_threads()));
   pool.run_items(logits.n_rows, [&](int thread, int64_t i) {
     const auto at = static_cast<size_t>(i);
     const int32_t token = targets.tokens[at];
