@@ -60,7 +60,7 @@ class RowSoftmax {
   // Shares are parts over their sum.
   std::span<const T> parts() const { return parts_; }
   double sum() const { return sum_; }
-  // Of a logit of the row.
+  // The logarithm of the share of one of the row's logits.
   double log_share(T logit) const { return double{logit} * warmth_ - most_ - log_sum_; }
 
  private:
