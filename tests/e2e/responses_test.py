@@ -39,6 +39,8 @@ def one_at_a_time(*arguments):
 # Each takes a while, so that the last of several waits.
 LONG = {"model": "nano", "input": ABOUT, "background": True, "max_output_tokens": 400,
         "extra_body": {"ignore_eos": True}}
+# At random, so that nothing of it can be drafted: a hundred take far longer than asking for them.
+LONGER = {**LONG, "max_output_tokens": 900, "temperature": 1}
 
 
 class ResponsesTest(unittest.TestCase):
@@ -217,7 +219,7 @@ class ResponsesTest(unittest.TestCase):
         for how in (signal.SIGTERM, signal.SIGKILL):
             with tempfile.TemporaryDirectory() as folder:
                 with one_at_a_time("--cache-dir", folder) as (server, client):
-                    several = [client.responses.create(**LONG) for _ in range(100)]
+                    several = [client.responses.create(**LONGER) for _ in range(100)]
                     first = ended(client, several[0].id)
                     cancelled = client.responses.cancel(several[-1].id)
                     server.stop(how)
