@@ -143,7 +143,9 @@ struct MuonCase {
 // Products of the rows of the update with each other, where these are fewer than the columns: of
 // orthogonal rows of length 1 they would be 1 and 0.
 TEST(Muon, SingularValuesOfAnUpdateAreNearlyOne) {
-  for (const auto& [n_out, n_in] : {std::pair(6, 40), std::pair(40, 6), std::pair(9, 9)}) {
+  for (const auto& shape : {std::pair(6, 40), std::pair(40, 6), std::pair(9, 9)}) {
+    const int64_t n_out = shape.first;
+    const int64_t n_in = shape.second;
     WorkerPool pool(2);
     MuonCase test(n_out, n_in);
     const std::vector<double> before = test.values;

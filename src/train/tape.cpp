@@ -15,7 +15,7 @@ constexpr int64_t kLeastNumbers = 1024;
 
 // Sizes are rounded up to few, so that blocks fit steps that are nearly the same.
 template <class T>
-KeptMemory<T>::Block KeptMemory<T>::take(int64_t n) {
+typename KeptMemory<T>::Block KeptMemory<T>::take(int64_t n) {
   int64_t step = kLeastNumbers;
   while (step * 16 < n) step *= 2;
   const int64_t rounded = (n + step - 1) / step * step;
