@@ -58,8 +58,9 @@ Result<Questions> read_gsm8k(const PublishedFile& file, int64_t limit) {
   Questions questions;
   TRY(each_object(file, limit, [&](const Json& line) -> Status {
     const std::string question = TRY(member_text(line, "question"));
-    questions.push_back(
-        {fmt::format("Question: {}\nAnswer:", question), TRY(member_text(line, "answer")), 0});
+    Question& added = questions.emplace_back();
+    added.text = fmt::format("Question: {}\nAnswer:", question);
+    added.answer = TRY(member_text(line, "answer"));
     return {};
   }));
   return questions;
