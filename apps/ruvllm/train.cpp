@@ -128,8 +128,10 @@ Status try_files(const TrainCall& call, const Trainer& trainer) {
   return {};
 }
 
-// Whose bytes are the same in each run: the model, and what is learned.
+// Whose bytes are the same in each run: the model, and what is learned. None where no state is
+// written or read, since all of the model's file is hashed.
 std::vector<RunFact> run_facts(const TrainCall& call, const TrainData& data, const Model& model) {
+  if (call.state.empty()) return {};
   uint64_t of_model = 0;
   for (const MappedFile& file : model.file->files()) of_model = hash_bytes(file.bytes(), of_model);
   uint64_t of_texts = 0;

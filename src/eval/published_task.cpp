@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "eval/csv.h"
+#include "eval/line_objects.h"
 
 namespace ruv {
 namespace {
@@ -25,29 +25,6 @@ struct Question {
 };
 using Questions = std::vector<Question>;
 
-// Calls f(line) for objects of lines that are not blank, at most `limit` (0: all).
-template <class F>
-Status each_object(const PublishedFile& file, int64_t limit, F&& f) {
-  std::string_view rest = file.content;
-  int64_t n_done = 0;
-  for (int64_t number = 1; !rest.empty() && (limit == 0 || n_done < limit); ++number) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view text = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (text.find_first_not_of(" \t\r") == text.npos) continue;
-    const Status done = [&]() -> Status {
-      const Json line = TRY(parse_json(text, "sample"));
-      if (!line.is_object()) return fail(Code::corrupt, "not a JSON object");
-      return f(line);
-    }();
-    if (!done.ok()) {
-      return failure(with_context(fmt::format("{}: line {}", file.source, number), done));
-    }
-    ++n_done;
-  }
-  return {};
-}
-
 Result<std::string> member_text(const Json& line, const char* name) {
   const Json* const found = line.find(name);
   if (found != nullptr && found->is_string()) return found->get<std::string>();
@@ -56,7 +33,7 @@ Result<std::string> member_text(const Json& line, const char* name) {
 
 Result<Questions> read_gsm8k(const PublishedFile& file, int64_t limit) {
   Questions questions;
-  TRY(each_object(file, limit, [&](const Json& line) -> Status {
+  TRY(each_line_object(file.content, file.source, limit, [&](const Json& line) -> Status {
     const std::string question = TRY(member_text(line, "question"));
     Question& added = questions.emplace_back();
     added.text = fmt::format("Question: {}\nAnswer:", question);
@@ -110,7 +87,7 @@ Result<Questions> read_mmlu(const PublishedFile& file, int64_t limit) {
 
 Result<EvalTask> read_lambada(const PublishedFile& file, int64_t limit) {
   EvalTask task{.kind = SampleKind::continuation, .samples = {}};
-  TRY(each_object(file, limit, [&](const Json& line) -> Status {
+  TRY(each_line_object(file.content, file.source, limit, [&](const Json& line) -> Status {
     const std::string text = TRY(member_text(line, "text"));
     const size_t space = text.rfind(' ');
     if (space == text.npos) return fail(Code::corrupt, "\"text\" has one word");

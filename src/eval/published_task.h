@@ -17,11 +17,13 @@ enum class PublishedForm : uint8_t {
 // Nothing for an unknown name: "lambada", "mmlu", "gsm8k".
 std::optional<PublishedForm> find_published_form(std::string_view name);
 
+// A file that was read whole.
 struct PublishedFile {
   std::string_view content;
   std::string source;  // its name, for errors
 };
 
+// What is asked of a file beside its form.
 struct PublishedOptions {
   int64_t limit = 0;  // samples; 0: all
   // The first `n_shots` samples of this file are shown before each question. More cost more

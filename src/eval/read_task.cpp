@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "base/json.h"
+#include "eval/line_objects.h"
 #include "eval/sample.h"
 
 namespace ruv {
@@ -101,10 +101,8 @@ Result<EvalSample> sample_of(const Json& line, SampleKind kind) {
   return sample;
 }
 
-// Adds the sample of a line that is not blank.
-Status add_line(std::string_view text, EvalTask& task) {
-  const Json line = TRY(parse_json(text, "sample"));
-  if (!line.is_object()) return fail(Code::corrupt, "not a JSON object");
+// Adds the sample of a line.
+Status add_line(const Json& line, EvalTask& task) {
   const SampleKind kind = TRY(kind_of(line));
   if (!task.samples.empty() && kind != task.kind) {
     return fail(Code::invalid, "the sample is of another kind than those before it");
@@ -118,18 +116,8 @@ Status add_line(std::string_view text, EvalTask& task) {
 
 Result<EvalTask> read_task_lines(std::string_view content, std::string_view source, int64_t limit) {
   EvalTask task;
-  int64_t number = 0;
-  while (!content.empty() && (limit == 0 || std::ssize(task.samples) < limit)) {
-    ++number;
-    const size_t end = std::min(content.find('\n'), content.size());
-    const std::string_view text = content.substr(0, end);
-    content.remove_prefix(std::min(end + 1, content.size()));
-    if (text.find_first_not_of(" \t\r") == text.npos) continue;
-    const Status added = add_line(text, task);
-    if (!added.ok()) {
-      return failure(with_context(fmt::format("{}: line {}", source, number), added));
-    }
-  }
+  TRY(each_line_object(content, source, limit,
+                       [&task](const Json& line) { return add_line(line, task); }));
   // A file without samples has no score.
   if (task.samples.empty()) return fail(Code::invalid, "{}: there is no sample", source);
   return task;

@@ -46,18 +46,6 @@ void merge_oldest(std::vector<TaskAnchor>& anchors, size_t n) {
   }
 }
 
-double anchor_penalty(std::span<const float> numbers, std::span<const TaskAnchor> anchors,
-                      double lambda) {
-  double sum = 0;
-  for (const TaskAnchor& anchor : anchors) {
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      const double away = double{numbers[i]} - double{anchor.numbers[i]};
-      sum += double{anchor.fisher[i]} * away * away;
-    }
-  }
-  return lambda / 2 * sum;
-}
-
 // The minimum of (w' - w)² / 2 + rate · penalty(w'), which is separate for each number.
 void pull_to_anchors(std::span<float> numbers, std::span<const TaskAnchor> anchors, double rate,
                      double lambda) {

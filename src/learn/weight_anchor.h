@@ -35,11 +35,8 @@ std::vector<float> normalised_fisher(std::span<const float> fisher,
 // theirs but for a constant: F = F1 + F2, w* = (F1 w1 + F2 w2) / F. Requires: n > 0.
 void merge_oldest(std::vector<TaskAnchor>& anchors, size_t n);
 
-// (lambda / 2) Σ F̂ (w - w*)².
-double anchor_penalty(std::span<const float> numbers, std::span<const TaskAnchor> anchors,
-                      double lambda);
-
-// One step of size `rate` on the penalty alone, solved exactly and not along its gradient:
+// One step of size `rate` on the penalty (lambda / 2) Σ F̂ (w - w*)² alone, solved exactly and not
+// along its gradient:
 //   w <- (w + Σ c w*) / (1 + Σ c),  c = rate · lambda · F̂
 // which no lambda can make overshoot.
 void pull_to_anchors(std::span<float> numbers, std::span<const TaskAnchor> anchors, double rate,

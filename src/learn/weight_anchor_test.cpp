@@ -9,6 +9,19 @@
 namespace ruv::weight_anchor_test {
 namespace {
 
+// (lambda / 2) Σ F̂ (w - w*)², which pulls go down on and merged anchors keep.
+double anchor_penalty(std::span<const float> numbers, std::span<const TaskAnchor> anchors,
+                      double lambda) {
+  double sum = 0;
+  for (const TaskAnchor& anchor : anchors) {
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const double away = double{numbers[i]} - double{anchor.numbers[i]};
+      sum += double{anchor.fisher[i]} * away * away;
+    }
+  }
+  return lambda / 2 * sum;
+}
+
 TEST(WeightAnchor, OnlineFisherIsADecayingMeanOfSquares) {
   std::vector<float> fisher = {0, 0};
   const std::vector<float> first = {2, -1}, second = {0, 3};
