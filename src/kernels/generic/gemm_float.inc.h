@@ -65,20 +65,20 @@ struct FloatStretch {
   int64_t end;
 };
 
-// Adds a stretch to R rows of outputs, which are zero before the first.
-template <class V, class F, int R>
+// Adds a stretch to R rows of outputs, which are zero before the first: their first N vectors.
+template <class V, class F, int R, int N>
 void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
   constexpr int kVector = F::kLaneBytes * V::kLanes;
   constexpr int kStep = kFloatVectors * kVector;
   float* const out = args.out + row * args.out_stride + s.group * kFloatVectors * V::kLanes;
   const int64_t n_lanes = args.n_cols - s.group * kFloatVectors * V::kLanes;
   const typename F::Act* x[R];
-  typename V::F acc[R][kFloatVectors];
+  typename V::F acc[R][N];
   RUV_UNROLL
   for (int r = 0; r < R; ++r) {
     x[r] = reinterpret_cast<const typename F::Act*>(args.act + (row + r) * args.act_stride);
     RUV_UNROLL
-    for (int v = 0; v < kFloatVectors; ++v) {
+    for (int v = 0; v < N; ++v) {
       acc[r][v] = s.begin == 0 ? V::zero()
                                : load_lanes<V>(out + r * args.out_stride + v * V::kLanes,
                                                n_lanes - v * V::kLanes);
@@ -91,7 +91,7 @@ void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
       for (int line = 0; line < kStep; line += 64) __builtin_prefetch(w + kFloatPrefetch + line);
     }
     RUV_UNROLL
-    for (int v = 0; v < kFloatVectors; ++v) {
+    for (int v = 0; v < N; ++v) {
       const auto weight = F::load(w + v * kVector);
       RUV_UNROLL
       for (int r = 0; r < R; ++r) acc[r][v] = F::multiply_add(weight, x[r][k], acc[r][v]);
@@ -100,24 +100,36 @@ void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
   RUV_UNROLL
   for (int r = 0; r < R; ++r) {
     RUV_UNROLL
-    for (int v = 0; v < kFloatVectors; ++v) {
+    for (int v = 0; v < N; ++v) {
       store_lanes<V>(out + r * args.out_stride + v * V::kLanes, acc[r][v], n_lanes - v * V::kLanes);
     }
   }
 }
 
 // Rows from `row` on in tiles of R <= kMaxRows while they fit; returns the first row left.
-template <class V, class F, int kMaxRows, int R>
+template <class V, class F, int kMaxRows, int R, int N = kFloatVectors>
 int64_t add_float_tiles(const GemmArgs& args, const FloatStretch& s, int64_t row) {
   if constexpr (R <= kMaxRows) {
-    for (; args.n_rows - row >= R; row += R) add_float_tile<V, F, R>(args, s, row);
+    for (; args.n_rows - row >= R; row += R) add_float_tile<V, F, R, N>(args, s, row);
   }
   return row;
+}
+
+// All rows of a group whose columns fit into one vector, as those of an adapter of low rank do.
+// The tile is as high as it takes to keep multiply-adds in flight.
+template <class V, class F, int kMaxRows>
+void add_narrow_rows(const GemmArgs& args, const FloatStretch& s) {
+  int64_t row = add_float_tiles<V, F, 2 * kMaxRows, 2 * kMaxRows, 1>(args, s, 0);
+  row = add_float_tiles<V, F, kMaxRows, 4, 1>(args, s, row);
+  add_float_tiles<V, F, kMaxRows, 1, 1>(args, s, row);
 }
 
 // All rows.
 template <class V, class F, int kMaxRows>
 void add_float_rows(const GemmArgs& args, const FloatStretch& s) {
+  if (args.n_cols - s.group * kFloatVectors * V::kLanes <= V::kLanes) {
+    return add_narrow_rows<V, F, kMaxRows>(args, s);
+  }
   int64_t row = add_float_tiles<V, F, kMaxRows, 6>(args, s, 0);
   row = add_float_tiles<V, F, kMaxRows, 4>(args, s, row);
   row = add_float_tiles<V, F, kMaxRows, 3>(args, s, row);
