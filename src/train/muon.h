@@ -13,6 +13,7 @@ struct MuonNumbers {
   double momentum = 0.95;
   int n_iterations = 5;  // of Newton and Schulz; fewer leave singular values further from 1
   double size = 0.2;     // root mean square of an update's numbers, times the rate
+  FactorPrecision precision = FactorPrecision::f32;
 };
 // Fails: invalid.
 Status check(const MuonNumbers& numbers);
@@ -21,7 +22,7 @@ template <class T>
 class Muon {
  public:
   Muon(const MuonNumbers& numbers, WorkerPool& pool, const Kernels& kernels)
-      : numbers_(numbers), pool_(pool), products_(pool, kernels) {}
+      : numbers_(numbers), pool_(pool), products_(pool, kernels, numbers.precision) {}
 
   // Whether a parameter is one for it: a matrix of a layer that is not an adapter's.
   static bool suits(const Parameter<T>& parameter);

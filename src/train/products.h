@@ -1,12 +1,13 @@
 // MatrixProducts: the matrix products of training, out = a · bᵀ (or added to it), of factors that
 // lie in memory by rows or by columns. Outputs are one chain of multiply-adds along the shared
-// dimension, in its order, for any number of threads and, in float32, on every machine.
+// dimension, in its order, for any number of threads and, in float32, on every machine. Factors of
+// large products may be rounded to bf16.
 #pragma once
 
 #include <vector>
 
 #include "base/worker_pool.h"
-#include "kernels/kernels.h"
+#include "train/factor_packer.h"
 #include "train/train_matrix.h"
 
 namespace ruv {
@@ -45,12 +46,14 @@ struct ProductOut {
 template <class T>
 class MatrixProducts {
  public:
-  MatrixProducts(WorkerPool& pool, const Kernels& kernels);
+  // In double nothing is rounded.
+  MatrixProducts(WorkerPool& pool, const Kernels& kernels,
+                 FactorPrecision precision = FactorPrecision::f32);
 
-  // out (a.n_rows, b.n_rows) = a · bᵀ, all threads at work.
+  // out (a.n_rows, b.n_rows) = a · bᵀ, all threads at work, in the precision of the object.
   void multiply(ProductOut<T> out, Factor<T> a, Factor<T> b);
-  // The same on one thread of the pool. Requires: reserve() with at least the longest shared
-  // dimension before the pool began to run.
+  // The same on one thread of the pool, factors as they are. Requires: a lies by rows; reserve()
+  // with at least the longest shared dimension before the pool began to run.
   void multiply_on(int thread, ProductOut<T> out, Factor<T> a, Factor<T> b);
   void reserve(int64_t k);
 
@@ -62,29 +65,37 @@ class MatrixProducts {
  private:
   // A thread's own memory, so that parts allocate nothing.
   struct Scratch {
-    std::vector<T> column;          // double only: a row of b that lies by columns
-    std::vector<T> out;             // float32 only: a product to be added
-    std::vector<std::byte> packed;  // float32 only
+    std::vector<T> column;                   // double only: a row of b that lies by columns
+    std::vector<T> turned;                   // rows of a before they are rounded
+    std::vector<T> out;                      // float32 only: a product to be added
+    std::vector<std::byte> packed, rounded;  // float32 only: a group of b, its rows before
   };
   // A part of a product: rows of a, and groups of b's rows.
   struct Part {
     Range rows, groups;
   };
-  void multiply_part(int thread, ProductOut<T> out, const Factor<T>& a, const Factor<T>& b,
-                     const Part& part);
-  // Requires: float32, room for a group of b.n_cols numbers a row.
-  void pack_group(const Factor<T>& b, int64_t first, std::byte* to) const;
-  // a by rows: itself or a copy.
-  Factor<T> by_rows(Factor<T> a);
+  // Rows of a as the kernels read them, `step` numbers of T apart.
+  struct Rows {
+    const T* at;
+    int64_t step;
+  };
+  void multiply_part(int thread, const FactorPacker& packer, ProductOut<T> out, Rows a,
+                     const Factor<T>& b, const Part& part);
+  Rows rows_of(const Factor<T>& a);
+  // For an `a` by columns and few rows of b.
+  void multiply_turned(ProductOut<T> out, const Factor<T>& a, const Factor<T>& b);
+  // Rows of b that are multiplied together.
+  static int64_t group_of(const FactorPacker& packer);
+  // Rows `row` and some after it, and a stretch of columns from `col` on, to copy_.
+  void copy_block(int thread, const Factor<T>& a, int64_t row, int64_t col, int64_t step);
   // f(number of the first row, rows) for blocks of the matrix that are whole in memory.
   template <class F>
   void each_block(const TrainMatrix<T>& w, F&& f);
 
   WorkerPool* pool_;
-  const GemmKernel* kernel_;
-  int64_t group_;  // rows of b that are multiplied together
+  FactorPacker exact_, packer_;
   std::vector<Scratch> scratch_;
-  std::vector<T> copy_, decoded_;
+  std::vector<T> copy_, decoded_, turned_;
 };
 
 }  // namespace ruv

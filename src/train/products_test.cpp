@@ -30,12 +30,19 @@ struct Numbers {
 
 constexpr float kBefore = 0.25F;
 
-void check_product(const Numbers& a, const Numbers& b, bool adds, int n_threads) {
+std::vector<float> product_of(const Numbers& a, const Numbers& b, bool adds, int n_threads,
+                              FactorPrecision precision = FactorPrecision::f32) {
   WorkerPool pool(n_threads);
-  MatrixProducts<float> products(pool, portable_kernels());
+  MatrixProducts<float> products(pool, portable_kernels(), precision);
   const int64_t step = b.factor.n_rows + 5;
   std::vector<float> out(static_cast<size_t>(a.factor.n_rows * step), kBefore);
   products.multiply({out.data(), step, adds}, a.factor, b.factor);
+  return out;
+}
+
+void check_product(const Numbers& a, const Numbers& b, bool adds, int n_threads) {
+  const std::vector<float> out = product_of(a, b, adds, n_threads);
+  const int64_t step = b.factor.n_rows + 5;
   for (int64_t i = 0; i < a.factor.n_rows; ++i) {
     for (int64_t j = 0; j < step; ++j) {
       float sum = 0;
@@ -50,8 +57,8 @@ void check_product(const Numbers& a, const Numbers& b, bool adds, int n_threads)
 }
 
 TEST(Products, AreChainsOfMultiplyAddsInAnyLayout) {
-  constexpr int64_t kSizes[][3] = {{1, 1, 1},    {7, 33, 16},   {8, 64, 16},
-                                   {24, 70, 48}, {65, 130, 31}, {600, 65, 1030}};
+  constexpr int64_t kSizes[][3] = {{1, 1, 1},    {7, 33, 16},   {8, 64, 16},     {75, 8, 33},
+                                   {24, 70, 48}, {65, 130, 31}, {600, 65, 1030}, {41, 16, 20}};
   for (const auto& [n_rows, n_cols, k] : kSizes) {
     for (const bool a_by_columns : {false, true}) {
       for (const bool b_by_columns : {false, true}) {
@@ -61,6 +68,44 @@ TEST(Products, AreChainsOfMultiplyAddsInAnyLayout) {
         check_product(a, b, a_by_columns, 2);
         check_product(a, b, !a_by_columns, 1);
         if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// The value that is nearest in 8 bits of mantissa, the even one of two.
+float rounded(float x) {
+  int exponent = 0;
+  const float mantissa = std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(mantissa * 256), exponent - 8);
+}
+
+// Sums are taken in another order by other processors, so that they may differ by their rounding.
+TEST(Products, AreOfFactorsRoundedToBf16WhereThatIsChosen) {
+  constexpr int64_t kSizes[][3] = {{1, 1, 1}, {9, 70, 33}, {70, 8, 31}, {200, 65, 2051}};
+  for (const auto& [n_rows, n_cols, k] : kSizes) {
+    for (const bool a_by_columns : {false, true}) {
+      for (const bool b_by_columns : {false, true}) {
+        Rng rng(static_cast<uint64_t>(n_rows + k));
+        const Numbers a(n_rows, k, a_by_columns, rng);
+        const Numbers b(n_cols, k, b_by_columns, rng);
+        const std::vector<float> out = product_of(a, b, true, 2, FactorPrecision::bf16);
+        EXPECT_EQ(out, product_of(a, b, true, 1, FactorPrecision::bf16));
+        double differs = 0;
+        for (int64_t i = 0; i < n_rows; ++i) {
+          for (int64_t j = 0; j < n_cols; ++j) {
+            double sum = kBefore, exact = kBefore, size = 1;
+            for (int64_t p = 0; p < k; ++p) {
+              sum += double{rounded(a.at(i, p))} * double{rounded(b.at(j, p))};
+              exact += double{a.at(i, p)} * double{b.at(j, p)};
+              size += std::abs(double{a.at(i, p)} * double{b.at(j, p)});
+            }
+            const double is = double{out[static_cast<size_t>(i * (n_cols + 5) + j)]};
+            ASSERT_NEAR(is, sum, size * 1e-6) << i << ", " << j << ", k " << k;
+            differs = std::max(differs, std::abs(is - exact));
+          }
+        }
+        EXPECT_GT(differs, 1e-6);  // it was rounded
       }
     }
   }

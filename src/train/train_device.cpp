@@ -109,17 +109,17 @@ Result<std::unique_ptr<Ops>> TrainDevice<T>::make_ops(WorkerPool& threads, KvPag
 
 template <class T>
 std::unique_ptr<Ops> TrainDevice<T>::make_ops(WorkerPool& threads) {
-  return std::make_unique<TrainOps<T>>(*this, threads, *kernels_);
+  return std::make_unique<TrainOps<T>>(*this, threads, *kernels_, precision_);
 }
 
 template <class T>
-std::shared_ptr<TrainDevice<T>> make_train_device() {
-  return std::make_shared<TrainDevice<T>>(portable_kernels());
+std::shared_ptr<TrainDevice<T>> make_train_device(FactorPrecision precision) {
+  return std::make_shared<TrainDevice<T>>(portable_kernels(), precision);
 }
 
 template class TrainDevice<float>;
 template class TrainDevice<double>;
-template std::shared_ptr<TrainDevice<float>> make_train_device();
-template std::shared_ptr<TrainDevice<double>> make_train_device();
+template std::shared_ptr<TrainDevice<float>> make_train_device(FactorPrecision);
+template std::shared_ptr<TrainDevice<double>> make_train_device(FactorPrecision);
 
 }  // namespace ruv

@@ -3,12 +3,11 @@
 #pragma once
 
 #include "device/packing.h"
+#include "train/factor_packer.h"
 #include "train/tape.h"
 #include "train/train_matrix.h"
 
 namespace ruv {
-
-struct Kernels;
 
 // Matrices stay rows of the file: what is trained is decoded once, what is not as it is used.
 class PlainPacking final : public Packing {
@@ -26,7 +25,8 @@ class PlainPacking final : public Packing {
 template <class T>
 class TrainDevice final : public Device {
  public:
-  explicit TrainDevice(const Kernels& kernels) : kernels_(&kernels) {}
+  TrainDevice(const Kernels& kernels, FactorPrecision precision)
+      : kernels_(&kernels), precision_(precision) {}
 
   Result<DeviceMemory> allocate(int64_t n_bytes) override;
   // Numbers of vectors, of which it keeps a copy that may be trained. Requires: the bytes are
@@ -62,6 +62,7 @@ class TrainDevice final : public Device {
 
  private:
   const Kernels* kernels_;
+  FactorPrecision precision_;
   PlainPacking packing_;
   TrainMemory<T> memory_;
   TrainMatrices<T> matrices_;
@@ -69,8 +70,8 @@ class TrainDevice final : public Device {
   Status failure_;
 };
 
-// With kernels that compute the same bytes on every machine.
+// With kernels that compute the same bytes on every machine, unless factors are rounded.
 template <class T>
-std::shared_ptr<TrainDevice<T>> make_train_device();
+std::shared_ptr<TrainDevice<T>> make_train_device(FactorPrecision precision = FactorPrecision::f32);
 
 }  // namespace ruv

@@ -14,10 +14,11 @@
 namespace ruv {
 
 template <class T>
-TrainOps<T>::TrainOps(TrainDevice<T>& device, WorkerPool& pool, const Kernels& kernels)
+TrainOps<T>::TrainOps(TrainDevice<T>& device, WorkerPool& pool, const Kernels& kernels,
+                      FactorPrecision precision)
     : device_(device),
       pool_(pool),
-      products_(pool, kernels),
+      products_(pool, kernels, precision),
       team_{pool, products_, device.tape().kept(), kernels} {}
 
 template <class T>

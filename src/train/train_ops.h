@@ -18,7 +18,8 @@ template <class T>
 class TrainOps final : public Ops {
  public:
   // All must outlive it.
-  TrainOps(TrainDevice<T>& device, WorkerPool& pool, const Kernels& kernels);
+  TrainOps(TrainDevice<T>& device, WorkerPool& pool, const Kernels& kernels,
+           FactorPrecision precision);
 
   void begin(const Batch& batch, std::span<const RopePlan> plans) override;
   void embed(View out, const Weight& table, std::span<const int32_t> tokens, float scale) override;

@@ -18,6 +18,8 @@ namespace ruv {
 struct TrainOptions {
   int n_threads = 0;       // 0: one per core
   int64_t max_rows = 512;  // of a part of a step
+  // Products of matrices, forward, back, and in Muon; attention stays in float32.
+  FactorPrecision precision = FactorPrecision::f32;
   // Entries of the tape between checkpoints; 0: none, which is faster and keeps more memory.
   int64_t checkpoint_entries = 0;
   double greatest_norm = 1;  // gradients of a greater norm are made as long as this; 0: any
@@ -87,7 +89,11 @@ class Trainer {
 
  private:
   Trainer(const TrainOptions& options)
-      : options_(options), pool_(options.n_threads), device_(make_train_device<float>()) {}
+      : options_(options),
+        pool_(options.n_threads),
+        device_(make_train_device<float>(options.precision)) {
+    if (options_.optimiser.muon) options_.optimiser.muon->precision = options.precision;
+  }
   // Loads the model and makes room for a step.
   Status prepare(const std::string& path);
   Status add_head();
