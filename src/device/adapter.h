@@ -10,20 +10,25 @@
 
 namespace ruv {
 
-// Added to a product of x: scale · B · (A · x).
+// Added to a product of x: scale · B · (A · x). With factors the sum then becomes factors · sum +
+// shifts, column by column, so that each row of the product's matrix can have a length of its own.
 struct LowRank {
-  Weight a;  // (rank, n_in)
+  Weight a;  // (rank, n_in); of an embedding plain rows (n_in, rank), one of each token
   Weight b;  // (n_out, rank)
   float scale = 0;
+  // (n_out). No factors: the sum stays as it is; no shifts: zeros.
+  Vector factors = {}, shifts = {};
 
-  bool empty() const { return a.empty(); }
-  int64_t rank() const { return a.n_out; }
+  bool empty() const { return b.empty(); }
+  int64_t rank() const { return b.n_in; }
 };
 
 // One entry for each product that a step of the model computes, empty where nothing is added.
 // Which number a product has is the model's affair (model/adapter.h). Immutable once made.
 struct Adapter {
   std::vector<LowRank> products;
+  // In place of the model's own: plain rows, and packed. Empty: the model's.
+  Weight token_embd = {}, output = {};
   uint64_t key = 0;  // a hash of the contents: what is computed with equal ones is equal
 
   // The largest rank of an entry.
@@ -32,6 +37,10 @@ struct Adapter {
     for (const LowRank& added : products) most = std::max(most, added.rank());
     return most;
   }
+  bool has_factors() const {
+    return std::ranges::any_of(products, [](const LowRank& p) { return !p.factors.empty(); });
+  }
+  bool replaces() const { return !token_embd.empty() || !output.empty(); }
 };
 
 // What a sequence's steps add: these adapters in order, each times its scale. None: the model as it

@@ -42,6 +42,7 @@ class LowRankWorld {
     LowRank added{pack(host.a, kIn), pack(host.b, host.rank), host.scale};
     return {{LowRank(), std::move(added)}};
   }
+  Vector vector(const Numbers& numbers) { return std::move(*pages_.device().vector(numbers)); }
   Numbers add(const Batch& batch, const Numbers& out, const Numbers& x, size_t product = 1) {
     const TestView sum(pages_.device(), out.data(), batch.n_rows(), kOut);
     const TestView input(pages_.device(), x.data(), batch.n_rows(), kIn);
@@ -161,6 +162,36 @@ TEST(LowRank, AMixAddsItsAdaptersOneAfterAnother) {
   const Numbers out = random_numbers(5 * kOut, 6);
   EXPECT_EQ(add(out, {{&a, 0.5F}, {&b, 2.0F}}), add(add(out, {{&a, 0.5F}}), {{&b, 2.0F}}));
   EXPECT_EQ(add(out, {{&a, 0.5F}}), add(out, {{&halved}})) << "scales are multiplied";
+}
+
+// Of the whole sum so far, so that what adapters before it added is multiplied as well. Steps of
+// few rows and of many are computed differently.
+TEST(LowRank, FactorsAreOfTheSumInEachColumn) {
+  const Numbers factors = random_numbers(kOut, 70), shifts = random_numbers(kOut, 71);
+  for (const Kernels* kernels : all_kernels()) {
+    LowRankWorld world(*kernels, 3);
+    const Adapter plain = world.adapter(HostLowRank(4, 3.0F, 60));
+    const Adapter before = world.adapter(HostLowRank(2, 1.0F, 50));
+    Adapter adapter = world.adapter(HostLowRank(4, 3.0F, 60));
+    for (const bool has_shifts : {false, true}) {
+      adapter.products[1].factors = world.vector(factors);
+      if (has_shifts) adapter.products[1].shifts = world.vector(shifts);
+      for (const int64_t n_rows : {int64_t{3}, int64_t{150}}) {
+        const Numbers x = random_numbers(n_rows * kIn, 5), out = random_numbers(n_rows * kOut, 6);
+        const auto add = [&](std::vector<AdapterShare> mix) {
+          BatchBuilder batch;
+          add_sequence(batch, n_rows, mix);
+          return world.add(batch.batch(), out, x);
+        };
+        Numbers expected = add({{&before}, {&plain}});
+        for (size_t i = 0; i < expected.size(); ++i) {
+          expected[i] *= factors[i % kOut];
+          if (has_shifts) expected[i] += shifts[i % kOut];
+        }
+        EXPECT_EQ(add({{&before}, {&adapter}}), expected) << kernels->isa << " " << n_rows;
+      }
+    }
+  }
 }
 
 TEST(LowRank, AProductThatAnAdapterLeavesAloneStaysAsItIs) {

@@ -24,10 +24,9 @@ class LowRankSum {
       : ops_(ops), out_(out), x_(x), scratch_(scratch) {}
 
   void add(const LowRank& added, float scale, Range rows) {
+    const int64_t most = scratch_.n_rows_of(out_.n_cols);
     // Without scratch the loop below would not end.
-    CHECK(scratch_.inner.n_rows > 0 && added.rank() <= scratch_.inner.n_cols &&
-          out_.n_cols <= scratch_.outer.n_cols);
-    const int64_t most = scratch_.inner.n_rows;
+    CHECK(most > 0 && added.rank() <= scratch_.inner.n_cols);
     for (int64_t row = rows.begin; row < rows.end; row += most) {
       add_block(added, added.scale * scale, row, std::min(most, rows.end - row));
     }
@@ -41,7 +40,9 @@ class LowRankSum {
     ops_.matmul(inner, x_.rows(first, n), added.a, kNoBias);
     ops_.scale(inner, scale);
     ops_.matmul(outer, inner, added.b, kNoBias);
-    ops_.add(out_.rows(first, n), outer);
+    const View sum = out_.rows(first, n);
+    ops_.add(sum, outer);
+    if (!added.factors.empty()) ops_.scale_columns(sum, added.factors, added.shifts);
   }
 
   Ops& ops_;

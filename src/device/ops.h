@@ -4,6 +4,7 @@
 // Views are float32, row-major. Output views may be the input views where a comment says so.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <optional>
@@ -99,7 +100,12 @@ struct PositionScale {
 // more rows in it give longer calls.
 struct LowRankScratch {
   View inner;  // (rows at a time, largest rank)
-  View outer;  // (rows at a time, widest product)
+  View outer;  // (rows at a time, widest product of a layer)
+
+  // How many rows of a product of this width are computed at a time; 0: there is no room for one.
+  int64_t n_rows_of(int64_t n_cols) const {
+    return std::min(inner.n_rows, outer.n_rows * outer.n_cols / n_cols);
+  }
 };
 
 // The most experts that a layer may have; a row's shares of all of them are on a thread's stack.
@@ -339,10 +345,10 @@ class Ops {
   // A layer begins; advice that these matrices of the pager's file are multiplied after it.
   virtual void expect(std::span<const Weight* const> /*weights*/, WeightPager& /*pager*/) {}
   // Adds what the sequences' adapters have for this product of x: in rows of each sequence, for
-  // each of its adapters, out += scale · B · (A · x), the last product rounded before it is added.
-  // Neighbours with equal mixes are multiplied together. Rows of sequences without adapters are not
-  // read. Requires: a
-  // scratch as wide as out and as the ranks; out, x and scratch do not overlap.
+  // each of its adapters, out += scale · B · (A · x), the last product rounded before it is added,
+  // and then scale_columns() where it has factors. Neighbours with equal mixes are multiplied
+  // together. Rows of sequences without adapters are not read. Requires: a scratch with room for a
+  // row of out, as wide as the ranks; out, x and scratch do not overlap.
   virtual void add_low_rank(View out, View x, const Batch& batch, size_t product,
                             const LowRankScratch& scratch);
   // Rotates every head of every row by its position in the batch, in place.
@@ -461,6 +467,8 @@ class Ops {
   virtual void scale(View x, float factor) = 0;
   // x[r] = factors[r] · x[r]. Requires: factors have one column.
   virtual void scale_rows(View x, View factors) = 0;
+  // x[r][c] = x[r][c] · factors[c] + shifts[c]. No shifts: zeros.
+  virtual void scale_columns(View x, const Vector& factors, const Vector& shifts) = 0;
   // x += y
   virtual void add(View x, View y) = 0;
   // x[r] += (values[r][column] + offset) · y[r]

@@ -247,6 +247,11 @@ void TrainOps<T>::scale_rows(View x, View factors) {
 }
 
 template <class T>
+void TrainOps<T>::scale_columns(View /*x*/, const Vector& /*factors*/, const Vector& /*shifts*/) {
+  refuse("scale_columns");
+}
+
+template <class T>
 void TrainOps<T>::add(View x, View y) {
   run<AddEntry<T>>(numbers(x), numbers(y));
 }

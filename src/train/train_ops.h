@@ -59,6 +59,7 @@ class TrainOps final : public Ops {
   void clamp(View x, float limit) override;
   void scale(View x, float factor) override;
   void scale_rows(View x, View factors) override;
+  void scale_columns(View x, const Vector& factors, const Vector& shifts) override;
   void add(View x, View y) override;
   void add_scaled(View x, View y, const RowFactors& factors) override;
   void cut_below(View x, float deviations) override;

@@ -139,6 +139,10 @@ class NotingOps final : public Ops {
     ops_.scale(x, factor);
     note(x);
   }
+  void scale_columns(View x, const Vector& factors, const Vector& shifts) override {
+    ops_.scale_columns(x, factors, shifts);
+    note(x);
+  }
   void scale_rows(View x, View factors) override {
     ops_.scale_rows(x, factors);
     note(x);

@@ -84,6 +84,8 @@ void CpuOps::add_low_rank(View out, View x, const Batch& batch, size_t product,
         float* const to = row(out, item.rows.begin + r);
         const float* const from = row(outer, r);
         for (int64_t c = columns.begin; c < columns.end; ++c) to[c] += from[c];
+        const LowRank& added = *item.added;
+        if (!added.factors.empty()) scale_columns_of(to, added.factors, added.shifts, columns);
       }
     }
   };

@@ -197,6 +197,22 @@ void CpuOps::scale_rows(View x, View factors) {
   });
 }
 
+void CpuOps::scale_columns(View x, const Vector& factors, const Vector& shifts) {
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
+    scale_columns_of(row(x, i), factors, shifts, {0, x.n_cols});
+  });
+}
+
+void CpuOps::scale_columns_of(float* row, const Vector& factors, const Vector& shifts,
+                              Range columns) const {
+  const float* const by = numbers(factors);
+  const float* const shift = numbers(shifts);
+  for (int64_t c = columns.begin; c < columns.end; ++c) {
+    const float scaled = row[c] * by[c];
+    row[c] = shift == nullptr ? scaled : scaled + shift[c];
+  }
+}
+
 void CpuOps::add(View x, View y) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->add(row(x, i), row(y, i), x.n_cols); });
 }

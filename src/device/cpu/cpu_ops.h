@@ -70,6 +70,7 @@ class CpuOps final : public Ops {
   void clamp(View x, float limit) override;
   void scale(View x, float factor) override;
   void scale_rows(View x, View factors) override;
+  void scale_columns(View x, const Vector& factors, const Vector& shifts) override;
   void add(View x, View y) override;
   void add_scaled(View x, View y, const RowFactors& factors) override;
   void cut_below(View x, float deviations) override;
@@ -151,6 +152,9 @@ class CpuOps final : public Ops {
   bool list_low_rank(View out, View x, const Batch& batch, size_t product,
                      const LowRankScratch& scratch);
   void multiply_here(View out, View x, const Weight& weight, Piece piece);
+  // scale_columns, of some columns of a row.
+  void scale_columns_of(float* row, const Vector& factors, const Vector& shifts,
+                        Range columns) const;
   // The products of one head, in memory of a thread.
   void multiply_head(View out, View x, const Weight& weight, int64_t head, int thread) const;
   // Writes key and value of row i of a sequence to its page.
