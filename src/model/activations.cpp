@@ -130,6 +130,10 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
   const RelativePlan& relative = h.relative;
   const int64_t distance_cols = h.n_heads * relative.n_columns;
   const int64_t block_rows = max_rank > 0 ? std::min(max_rows, kLowRankRows) : 0;
+  // Room for a row of the model's ends, too, where products are added to few rows at a time.
+  const int64_t outer_cols = std::max<int64_t>(1, widest_product(model));
+  const int64_t widest_end = std::max(h.n_vocab, h.n_embd_in);
+  const int64_t end_rows = max_rank > 0 ? (widest_end + outer_cols - 1) / outer_cols : 0;
   const int64_t mixed_cols = h.time_mix.exists() ? std::max(h.n_embd, inner_cols) : 0;
   std::vector<ViewPart> parts = {
       {&a.views_.x, max_rows, stream_cols(h)},
@@ -163,7 +167,7 @@ Result<Activations> Activations::create(const Model& model, int64_t max_rows, in
       {&a.views_.low, max_rows, low_cols},
       {&a.views_.low_shares, max_rows, narrow.shares},
       {&a.views_.low_rank.inner, block_rows, max_rank},
-      {&a.views_.low_rank.outer, block_rows, widest_product(model)},
+      {&a.views_.low_rank.outer, std::max(block_rows, end_rows), outer_cols},
   };
   for (View& view : a.views_.mixed) parts.push_back({&view, max_rows, mixed_cols});
   add_stream_parts(h, max_rows, a.views_, parts);

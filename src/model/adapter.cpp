@@ -5,14 +5,20 @@
 
 #include "model/file_rows.h"
 #include "model/key_text.h"
+#include "model/row_lengths.h"
 
 namespace ruv {
 namespace {
 
 const RoleRow& row_of(Role role) { return role_rows()[static_cast<size_t>(role)]; }
 
-// "adapter: layer 3, attn_q+attn_k", the beginning of every message.
+std::string_view name_of(ModelEnd end) {
+  return end == ModelEnd::token_embd ? "token_embd" : "output";
+}
+
+// "adapter: layer 3, attn_q+attn_k" or "adapter: output", the beginning of every message.
 std::string name_of(const AdapterMatrices& m) {
+  if (m.end) return fmt::format("adapter: {}", name_of(*m.end));
   std::string name = fmt::format("adapter: layer {}", m.layer);
   const char* between = ", ";
   for (const Role role : m.roles) {
@@ -20,6 +26,31 @@ std::string name_of(const AdapterMatrices& m) {
     between = "+";
   }
   return name;
+}
+
+// Other models embed tokens elsewhere, too, or look nothing up in a step.
+Status check_end(const Model& model, ModelEnd end) {
+  const bool has = end == ModelEnd::output ? !model.output.empty()
+                                           : model.h.n_layers > 0 && !model.h.reads_source();
+  if (has) return {};
+  return fail(Code::unsupported, "adapter: {}: adapters of it are not supported in such a model",
+              name_of(end));
+}
+
+Status check_end_shapes(const Model& model, const AdapterMatrices& m) {
+  TRY(check_end(model, *m.end));
+  const HParams& h = model.h;
+  const bool embeds = *m.end == ModelEnd::token_embd;
+  const int64_t n_rows_a = embeds ? h.n_vocab : m.b.n_in, n_in_a = embeds ? m.b.n_in : h.n_embd;
+  const int64_t n_out = embeds ? h.n_embd_in : h.n_vocab;
+  if (m.b.n_in < 1 || std::ssize(m.a.rows) != n_rows_a || m.a.n_in != n_in_a ||
+      std::ssize(m.b.rows) != n_out) {
+    return fail(Code::invalid,
+                "{}: the matrices are ({}, {}) and ({}, {}), and the model's ({}, {})", name_of(m),
+                std::ssize(m.a.rows), m.a.n_in, std::ssize(m.b.rows), m.b.n_in, h.n_vocab,
+                embeds ? h.n_embd_in : h.n_embd);
+  }
+  return {};
 }
 
 Status check_shapes(const LayerPlan& plan, const AdapterMatrices& m) {
@@ -46,9 +77,6 @@ Status check_shapes(const LayerPlan& plan, const AdapterMatrices& m) {
     return fail(Code::invalid, "{}: B is ({}, {}), expected ({}, {})", name_of(m),
                 std::ssize(m.b.rows), m.b.n_in, n_out, rank);
   }
-  if (!std::isfinite(m.scale)) {
-    return fail(Code::invalid, "{}: the scale is {}", name_of(m), m.scale);
-  }
   return {};
 }
 
@@ -56,8 +84,9 @@ Status check_shapes(const LayerPlan& plan, const AdapterMatrices& m) {
 Status check_format(const Packing& packing, const AdapterMatrices& m) {
   for (const MatrixRows* matrix : {&m.a, &m.b}) {
     const Format& format = format_of(matrix->dtype);
+    const bool is_looked_up = matrix == &m.a && m.end == ModelEnd::token_embd;
     if (matrix->n_in % format.block_size != 0 ||
-        !packing.shape_of(matrix->dtype, matrix->n_in, 1).is_packed()) {
+        (!is_looked_up && !packing.shape_of(matrix->dtype, matrix->n_in, 1).is_packed())) {
       return fail(Code::unsupported, "{}: rows of {} numbers cannot be {}; write them as f16",
                   name_of(m), matrix->n_in, format.name);
     }
@@ -66,33 +95,57 @@ Status check_format(const Packing& packing, const AdapterMatrices& m) {
 }
 
 Status check(const Model& model, const AdapterMatrices& m) {
-  if (m.layer < 0 || m.layer >= model.h.n_layers) {
-    return fail(Code::invalid, "{}: the model has {} layers", name_of(m), model.h.n_layers);
+  if (m.end) {
+    TRY(check_end_shapes(model, m));
+  } else {
+    if (m.layer < 0 || m.layer >= model.h.n_layers) {
+      return fail(Code::invalid, "{}: the model has {} layers", name_of(m), model.h.n_layers);
+    }
+    TRY(check_shapes(model.plans[static_cast<size_t>(m.layer)], m));
   }
-  TRY(check_shapes(model.plans[static_cast<size_t>(m.layer)], m));
+  if (!m.magnitudes.empty() && m.magnitudes.size() != m.b.rows.size()) {
+    return fail(Code::invalid, "{}: {} magnitudes of {} rows", name_of(m), m.magnitudes.size(),
+                m.b.rows.size());
+  }
+  if (!std::isfinite(m.scale)) {
+    return fail(Code::invalid, "{}: the scale is {}", name_of(m), m.scale);
+  }
   return check_format(model.device->packing(), m);
+}
+
+void add_rows(KeyText& key, const MatrixRows& matrix) {
+  const auto n_bytes = static_cast<size_t>(format_of(matrix.dtype).bytes_of(matrix.n_in));
+  key.number(static_cast<uint64_t>(matrix.dtype));
+  for (const std::byte* const row : matrix.rows) key.number(hash_bytes({row, n_bytes}));
 }
 
 // Everything that decides what the matrices add.
 uint64_t hash_of(uint64_t before, const AdapterMatrices& m) {
   KeyText key;
   key.number(before);
-  key.number(static_cast<uint64_t>(m.layer));
+  key.number(m.end ? ~static_cast<uint64_t>(*m.end) : static_cast<uint64_t>(m.layer));
   for (const Role role : m.roles) key.number(static_cast<uint64_t>(role));
   key.number(static_cast<uint64_t>(m.order));
   key.number(std::bit_cast<uint32_t>(m.scale));
-  for (const MatrixRows* matrix : {&m.a, &m.b}) {
-    const auto n_bytes = static_cast<size_t>(format_of(matrix->dtype).bytes_of(matrix->n_in));
-    key.number(static_cast<uint64_t>(matrix->dtype));
-    for (const std::byte* const row : matrix->rows) key.number(hash_bytes({row, n_bytes}));
-  }
+  add_rows(key, m.a);
+  add_rows(key, m.b);
+  for (const float magnitude : m.magnitudes) key.number(std::bit_cast<uint32_t>(magnitude));
+  return key.hash(1);
+}
+
+uint64_t hash_of(uint64_t before, const WholeMatrix& whole) {
+  KeyText key;
+  key.number(before);
+  key.number(~uint64_t{2} - static_cast<uint64_t>(whole.end));
+  add_rows(key, whole.rows);
   return key.hash(1);
 }
 
 // The rows of B in the order of the decoder's matrix. That is halves where heads rotate; a layer
 // without positions keeps the order of its file, in which all layers are alike.
-void put_in_order(std::vector<const std::byte*>& rows, Role role, const LayerPlan& plan,
-                  RopeOrder order, const Model& model) {
+template <class T>
+void put_in_order(std::vector<T>& rows, Role role, const LayerPlan& plan, RopeOrder order,
+                  const Model& model) {
   if (!is_rotated(role, plan)) return;
   if (plan.rope >= 0) {
     if (order == RopeOrder::neighbours) rotate_as_halves(rows, role, plan, model.rope);
@@ -100,7 +153,7 @@ void put_in_order(std::vector<const std::byte*>& rows, Role role, const LayerPla
   }
   if (order == model.file->rope_order() || model.rope.plans.empty()) return;
   const auto n_dims = static_cast<int64_t>(2 * model.rope.plans[0].inv_freq.size());
-  const std::vector<const std::byte*> given = rows;
+  const std::vector<T> given = rows;
   for (int64_t i = 0; i < std::ssize(rows); ++i) {
     const int64_t in_head = i % plan.head_dim;
     const int64_t from = order == RopeOrder::halves ? neighbours_from_halves(in_head, n_dims)
@@ -109,38 +162,149 @@ void put_in_order(std::vector<const std::byte*>& rows, Role role, const LayerPla
   }
 }
 
+class AdapterMaker {
+ public:
+  AdapterMaker(const Model& model, RopeOrder order, WorkerPool& pool)
+      : model_(model), order_(order), pool_(pool) {
+    adapter_.products.resize(n_products(model.h));
+    adapter_.key = static_cast<uint64_t>(order);
+  }
+
+  Status add(const AdapterMatrices& m) {
+    TRY(check(model_, m));
+    adapter_.key = hash_of(adapter_.key, m);
+    return m.end ? add_to_end(m) : add_to_layer(m);
+  }
+  Status replace(const WholeMatrix& whole) {
+    const auto fault = [&whole](Code code, std::string_view what) {
+      return fail(code, "adapter: {}: {}", name_of(whole.end), what);
+    };
+    TRY(check_end(model_, whole.end));
+    const HParams& h = model_.h;
+    const bool embeds = whole.end == ModelEnd::token_embd;
+    const MatrixRows& rows = whole.rows;
+    if (std::ssize(rows.rows) != h.n_vocab || rows.n_in != (embeds ? h.n_embd_in : h.n_embd)) {
+      return fault(Code::invalid, "the matrix in its place has another shape");
+    }
+    Weight& place = embeds ? adapter_.token_embd : adapter_.output;
+    const size_t product = product_of(h, whole.end);
+    if (!place.empty() || !adapter_.products[product].empty()) {
+      return fault(Code::invalid, "it is there twice");
+    }
+    place = TRY(embeds ? look_up(rows) : pack(rows));
+    if (!embeds && !place.is_packed()) {
+      return fault(Code::unsupported, "rows of it cannot be multiplied in the adapter's format");
+    }
+    adapter_.key = hash_of(adapter_.key, whole);
+    return {};
+  }
+  Adapter take() { return std::move(adapter_); }
+
+ private:
+  Result<Weight> pack(const MatrixRows& rows) {
+    return pack_weight(*model_.device, pool_, rows.dtype, rows.n_in, rows.rows);
+  }
+
+  Result<LowRank*> place(size_t product, const AdapterMatrices& m, std::string_view tensor) {
+    LowRank& added = adapter_.products[product];
+    if (added.empty()) return &added;
+    return fail(Code::invalid, "{}: {} is there twice", name_of(m), tensor);
+  }
+
+  Status add_to_layer(const AdapterMatrices& m) {
+    const LayerPlan& plan = model_.plans[static_cast<size_t>(m.layer)];
+    const Weight a = TRY(pack(m.a));
+    for (const Role role : m.roles) {
+      LowRank& added = *TRY(place(product_of(m.layer, role), m, row_of(role).tensor));
+      const FusedRow fused{
+          .tensor = {}, .parts = m.roles, .sign = m.roles.front(), .order = m.order};
+      const std::vector<int64_t> of_role = rows_in_fused(fused, role, plan);
+      MatrixRows b = m.b.pick(of_role);
+      put_in_order(b.rows, role, plan, order_, model_);
+      added.a = a;
+      added.b = TRY(pack(b));
+      added.scale = m.scale;
+      if (m.magnitudes.empty()) continue;
+      std::vector<float> magnitudes;
+      for (const int64_t i : of_role) magnitudes.push_back(m.magnitudes[static_cast<size_t>(i)]);
+      put_in_order(magnitudes, role, plan, order_, model_);
+      const BaseRows& base = *TRY(base_rows());
+      const Linear& linear = model_.layers[static_cast<size_t>(m.layer)][role];
+      TRY(set_lengths(
+          m, added, linear.bias,
+          row_factors(base, base.of(m.layer, role), {m.a, b, m.scale}, magnitudes, pool_)));
+    }
+    return {};
+  }
+
+  Status add_to_end(const AdapterMatrices& m) {
+    LowRank& added = *TRY(place(product_of(model_.h, *m.end), m, "it"));
+    added.a = TRY(*m.end == ModelEnd::token_embd ? look_up(m.a) : pack(m.a));
+    added.b = TRY(pack(m.b));
+    added.scale = m.scale;
+    if (m.magnitudes.empty()) return {};
+    const BaseRows& base = *TRY(base_rows());
+    const AddedRows rows{m.a, m.b, m.scale};
+    if (*m.end == ModelEnd::token_embd) {
+      return set_lengths(m, added, {}, column_factors(base, rows, m.magnitudes, pool_));
+    }
+    return set_lengths(m, added, model_.output_bias,
+                       row_factors(base, base.output(), rows, m.magnitudes, pool_));
+  }
+
+  // A product's bias is not multiplied by its factors: f · (x + bias) + (bias - f · bias).
+  Status set_lengths(const AdapterMatrices& m, LowRank& added, const Vector& bias,
+                     Result<std::vector<float>> factors) {
+    if (!factors) {
+      return fail(factors.error().code(), "{}: {}", name_of(m), factors.error().message());
+    }
+    if (!bias.empty()) {
+      std::vector<float> shifts(factors->size());
+      model_.device->download(bias.memory.start, std::as_writable_bytes(std::span(shifts)));
+      for (size_t i = 0; i < shifts.size(); ++i) shifts[i] -= (*factors)[i] * shifts[i];
+      added.shifts = TRY(model_.device->vector(std::move(shifts)));
+    }
+    added.factors = TRY(model_.device->vector(std::move(*factors)));
+    return {};
+  }
+
+  Result<const BaseRows*> base_rows() {
+    if (!base_) base_ = TRY(BaseRows::create(model_, pool_));
+    return &*base_;
+  }
+
+  // Plain rows, of memory that the adapter keeps.
+  Result<Weight> look_up(const MatrixRows& rows) {
+    Weight weight;
+    weight.n_out = std::ssize(rows.rows);
+    weight.n_in = rows.n_in;
+    weight.dtype = rows.dtype;
+    const int64_t row_bytes = format_of(rows.dtype).bytes_of(rows.n_in);
+    weight.plain = TRY(model_.device->take_rows(rows.rows, row_bytes));
+    if (weight.plain.memory.owner == nullptr) weight.plain.memory.owner = rows.owned;
+    return weight;
+  }
+
+  const Model& model_;
+  RopeOrder order_;
+  WorkerPool& pool_;
+  std::optional<BaseRows> base_;  // made when a row's length is wanted
+  Adapter adapter_;
+};
+
 }  // namespace
 
 Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices> matrices,
-                             RopeOrder order, WorkerPool& pool) {
-  const auto pack = [&](const MatrixRows& rows) {
-    return pack_weight(*model.device, pool, rows.dtype, rows.n_in, rows.rows);
-  };
+                             RopeOrder order, WorkerPool& pool,
+                             std::span<const WholeMatrix> wholes) {
   if (model.family->block.repeats_layers) {
     return fail(Code::unsupported,
                 "the model's layers have the weights of one: adapters of it are not supported");
   }
-  Adapter adapter;
-  adapter.products.resize(static_cast<size_t>(model.h.n_layers) * kRoles);
-  adapter.key = static_cast<uint64_t>(order);
-  for (const AdapterMatrices& m : matrices) {
-    TRY(check(model, m));
-    adapter.key = hash_of(adapter.key, m);
-    const LayerPlan& plan = model.plans[static_cast<size_t>(m.layer)];
-    const Weight a = TRY(pack(m.a));
-    for (const Role role : m.roles) {
-      LowRank& added = adapter.products[product_of(m.layer, role)];
-      if (!added.empty()) {
-        return fail(Code::invalid, "{}: {} is there twice", name_of(m), row_of(role).tensor);
-      }
-      const FusedRow fused{
-          .tensor = {}, .parts = m.roles, .sign = m.roles.front(), .order = m.order};
-      MatrixRows b = m.b.pick(rows_in_fused(fused, role, plan));
-      put_in_order(b.rows, role, plan, order, model);
-      added = {a, TRY(pack(b)), m.scale};
-    }
-  }
-  return adapter;
+  AdapterMaker maker(model, order, pool);
+  for (const AdapterMatrices& m : matrices) TRY(maker.add(m));
+  for (const WholeMatrix& whole : wholes) TRY(maker.replace(whole));
+  return maker.take();
 }
 
 }  // namespace ruv

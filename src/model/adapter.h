@@ -16,15 +16,32 @@ namespace ruv {
 constexpr size_t product_of(int64_t layer, Role role) {
   return static_cast<size_t>(layer) * kRoles + static_cast<size_t>(role);
 }
+// Those of the two matrices at the ends of a model, after the products of layers.
+enum class ModelEnd : uint8_t { token_embd, output };
+constexpr size_t product_of(const HParams& h, ModelEnd end) {
+  return static_cast<size_t>(h.n_layers) * kRoles + static_cast<size_t>(end);
+}
+constexpr size_t n_products(const HParams& h) { return product_of(h, ModelEnd::output) + 1; }
 
 // One pair of matrices: scale · B · A is added to the weights of these roles.
 struct AdapterMatrices {
   int64_t layer = 0;
-  std::span<const Role> roles;           // whose rows B has; usually one
-  MatrixRows a;                          // (rank, n_in)
-  MatrixRows b;                          // (rows of all roles, rank)
+  std::span<const Role> roles = {};      // whose rows B has; usually one
+  MatrixRows a = {};                     // (rank, n_in)
+  MatrixRows b = {};                     // (rows of all roles, rank)
   float scale = 1;                       // usually alpha / rank
   FusedOrder order = FusedOrder::parts;  // how the rows of several roles lie in B
+  // Of rows of B: what the length of each row of W + scale · B · A then is made (DoRA), W being the
+  // model's. Empty: rows keep their length.
+  std::vector<float> magnitudes = {};
+  // Set: of this matrix in place of a layer's; `a` of the embedding is (n_vocab, rank), and `b`
+  // (n_embd, rank). A tied model's two ends are two matrices here.
+  std::optional<ModelEnd> end = {};
+};
+// A matrix that takes the place of the model's, rows as the model has them.
+struct WholeMatrix {
+  ModelEnd end = ModelEnd::token_embd;
+  MatrixRows rows;
 };
 
 // An adapter with the model that it was made for, as a request has it.
@@ -37,11 +54,13 @@ struct LoadedAdapter {
 };
 
 // Packs the matrices for the model's device, in their own formats; the host's are not needed
-// afterwards. `order` is that of the rows of q and k in heads that rotate. Requires: each of
-// `matrices` has a role. Fails, naming layer and role: invalid (shapes that do not fit the model, a
-// layer or matrix that it does not have, one that is there twice, a scale that is not finite),
-// unsupported (formats without a kernel); out_of_memory.
+// afterwards, but rows for looking up that `owned` keeps. `order` is that of the rows of q and k in
+// heads that rotate. Requires: each of `matrices` has a role or an end. Fails, naming layer and
+// role: invalid (shapes that do not fit the model, a layer or matrix that it does not have, one
+// that is there twice, a scale that is not finite, a row without a length), unsupported (formats
+// without a kernel); out_of_memory.
 Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices> matrices,
-                             RopeOrder order, WorkerPool& pool);
+                             RopeOrder order, WorkerPool& pool,
+                             std::span<const WholeMatrix> wholes = {});
 
 }  // namespace ruv

@@ -116,6 +116,54 @@ TEST_F(MakeAdapter, NumbersThatCannotBeComputedAreRefused) {
                         h().n_embd));
 }
 
+TEST_F(MakeAdapter, EndsThatDoNotFitAreRefused) {
+  const auto end = [&](ModelEnd which) { return random_matrices(*model_, which, 4, rng_); };
+  AdapterMatrices m = end(ModelEnd::token_embd);
+  EXPECT_EQ(refusal(m), "");
+  m.a.rows.pop_back();
+  EXPECT_EQ(
+      refusal(m),
+      fmt::format("adapter: token_embd: the matrices are ({}, 4) and ({}, 4), and the model's "
+                  "({}, {})",
+                  h().n_vocab - 1, h().n_embd, h().n_vocab, h().n_embd));
+  m = end(ModelEnd::output);
+  EXPECT_EQ(refusal(m), "");
+  m.b.rows.pop_back();
+  EXPECT_NE(refusal(m), "");
+  const AdapterMatrices twice[] = {end(ModelEnd::output), end(ModelEnd::output)};
+  EXPECT_EQ(refusal(twice), "adapter: output: it is there twice");
+  load("t5");
+  EXPECT_EQ(refusal(end(ModelEnd::token_embd), Code::unsupported),
+            "adapter: token_embd: adapters of it are not supported in such a model");
+  EXPECT_EQ(refusal(end(ModelEnd::output)), "");
+}
+
+TEST_F(MakeAdapter, RowsHaveLengthsThatAreNumbers) {
+  AdapterMatrices m = matrices(0, kQ);
+  add_random_lengths(m, rng_);
+  EXPECT_EQ(refusal(m), "");
+  m.magnitudes[3] = NAN;
+  EXPECT_NE(refusal(m).find("and the magnitude nan"), std::string::npos);
+  m.magnitudes.pop_back();
+  EXPECT_EQ(refusal(m), fmt::format("adapter: layer 0, attn_q: {} magnitudes of {} rows",
+                                    h().n_embd - 1, h().n_embd));
+}
+
+TEST_F(MakeAdapter, WholeMatricesHaveTheModelsShape) {
+  const auto refusal_of = [&](int64_t n_in, std::span<const AdapterMatrices> beside) {
+    WorkerPool pool(1);
+    const WholeMatrix whole = {ModelEnd::output,
+                               host_matrix(small_numbers(h().n_vocab * n_in, rng_), n_in)};
+    const auto made = make_adapter(*model_, beside, RopeOrder::halves, pool, std::span(&whole, 1));
+    return made ? std::string() : made.error().message();
+  };
+  EXPECT_EQ(refusal_of(h().n_embd, {}), "");
+  EXPECT_EQ(refusal_of(h().n_embd - 1, {}),
+            "adapter: output: the matrix in its place has another shape");
+  const AdapterMatrices beside = random_matrices(*model_, ModelEnd::output, 2, rng_);
+  EXPECT_EQ(refusal_of(h().n_embd, std::span(&beside, 1)), "adapter: output: it is there twice");
+}
+
 // Matrices in the formats that adapters come in are packed as they are.
 TEST_F(MakeAdapter, RolesThatShareAMatrixShareA) {
   WorkerPool pool(1);
@@ -130,7 +178,8 @@ TEST_F(MakeAdapter, RolesThatShareAMatrixShareA) {
     EXPECT_EQ(gate.scale, m.scale);
     EXPECT_EQ(adapter.max_rank(), 4);
     EXPECT_EQ(std::ranges::count_if(adapter.products, &LowRank::empty),
-              h().n_layers * static_cast<int64_t>(kRoles) - 2);
+              std::ssize(adapter.products) - 2);
+    EXPECT_EQ(adapter.products.size(), n_products(h()));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "model/adapted_ends.h"
 #include "model/draft_head.h"
 #include "model/layer_step.h"
 #include "model/output_dense.h"
@@ -331,11 +332,12 @@ void feed_forward(Ops& ops, const Model& m, int64_t i, const Activations::Views&
   if (p.residual_scale != 1) ops.scale(a.h, p.residual_scale);
 }
 
-// The embeddings of the batch's rows. `narrow`: memory for those that are narrower.
-void embed(Ops& ops, const Model& m, const Batch& batch, View to, View narrow) {
+// The embeddings of the batch's rows. Uses a.h2 for those that are narrower.
+void embed(Ops& ops, const Model& m, const Batch& batch, View to, const Activations::Views& a) {
   const bool widens = !m.embd_in.weight.empty();
-  const View x = widens ? cut(narrow, m.h.n_embd_in) : to;
+  const View x = widens ? cut(a.h2, m.h.n_embd_in) : to;
   ops.embed(x, m.token_embd, batch.tokens, m.h.embed_scale);
+  if (batch.has_adapters) adapt_embeddings({ops, m, batch, a.low_rank}, x);
   for (const EmbeddedRows& e : batch.embedded) {
     ops.copy(x.rows(e.row_begin, e.rows.n_rows), e.rows);
   }
@@ -357,8 +359,7 @@ View hidden_of(Ops& ops, const Model& m, std::span<const int32_t> rows, View x, 
   return hidden;
 }
 
-void write_logits(Ops& ops, const Model& m, const Weight& output, View logits, View last) {
-  ops.matmul(logits, last, output, m.output_bias);
+void finish_logits(Ops& ops, const Model& m, View logits) {
   if (m.h.logit_scale != 1) ops.scale(logits, m.h.logit_scale);
   if (m.h.final_softcap > 0) ops.softcap(logits, m.h.final_softcap);
 }
@@ -368,7 +369,10 @@ StepOutput outputs(Ops& ops, const Model& m, const Batch& batch, const Activatio
   if (batch.n_logits() > 0) {
     const View last = hidden_of(ops, m, batch.logit_rows, a.x, a.h);
     const bool passes = m.family->block.output_dense;
-    write_logits(ops, m, m.output, a.logits, passes ? pass_output_dense(ops, m, last, a.h2) : last);
+    const View x = passes ? pass_output_dense(ops, m, last, a.h2) : last;
+    ops.matmul(a.logits, x, m.output, m.output_bias);
+    if (batch.has_adapters) adapt_logits({ops, m, batch, a.low_rank}, a.logits, x);
+    finish_logits(ops, m, a.logits);
   }
   if (batch.n_hidden() > 0) out.hidden = hidden_of(ops, m, batch.hidden_rows, a.x, a.h2);
   return out;
@@ -561,7 +565,7 @@ bool encode_source(const LayerPass& pass, const Activations::Views& a) {
   const HParams& h = m.h.of_encoder();
   ops.begin(source, ropes);
   if (m.source_embd.empty()) {
-    embed(ops, m, source, a.x, a.h2);
+    embed(ops, m, source, a.x, a);
   } else {
     ops.embed(a.x, m.source_embd, source.tokens, h.embed_scale);
   }
@@ -647,7 +651,8 @@ View head_logits(Ops& ops, const Model& m, std::span<const int32_t> rows,
     ops.matmul(logits, last, head.output, {});
     return logits;
   }
-  write_logits(ops, m, head.output.empty() ? m.output : head.output, a.logits, last);
+  ops.matmul(a.logits, last, head.output.empty() ? m.output : head.output, m.output_bias);
+  finish_logits(ops, m, a.logits);
   return a.logits;
 }
 
@@ -691,7 +696,7 @@ std::optional<StepOutput> decode(Ops& ops, const Model& m, const Batch& batch,
       of_width(activations.rows(rows.n_rows(), rows.n_logits()), m.h.n_embd);
   if (rows.n_rows() == 0) return StepOutput{a.logits, a.h2};
   ops.begin(rows, ropes);
-  embed(ops, m, rows, a.x, a.h2);
+  embed(ops, m, rows, a.x, a);
   if (m.h.n_layer_input > 0) make_layer_inputs(ops, m, rows, a);
   if (m.h.streams.exists()) make_streams(ops, m, a);
   if (m.h.n_shared_blocks > 0) ops.copy(a.first, a.x);

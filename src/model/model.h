@@ -165,7 +165,7 @@ struct Model {
   std::vector<std::pair<std::string, double>> sampling;  // ModelInfo::sampling
   ModelDefaults defaults;                                // ModelInfo::defaults
   std::vector<std::string> remarks;                      // ModelInfo::remarks
-  std::unique_ptr<const ModelFile> file;                 // plain rows point into it
+  std::shared_ptr<const ModelFile> file;                 // plain rows point into it
   std::shared_ptr<const MappedFile> packed_file;         // packed weights point into it; null: none
   std::shared_ptr<const Tokenizer> tokenizer;            // null: the file has none
   std::shared_ptr<const ChatTemplate> chat_template;     // null: the file has none

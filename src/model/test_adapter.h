@@ -44,6 +44,24 @@ inline AdapterMatrices random_matrices(const Model& model, int64_t layer,
           host_matrix(small_numbers(n_out * rank, rng), rank, dtype), 2.0F};
 }
 
+// The same for an end of the model. `a` of an embedding has a row for each token.
+inline AdapterMatrices random_matrices(const Model& model, ModelEnd end, int64_t rank, Rng& rng) {
+  const HParams& h = model.h;
+  const bool embeds = end == ModelEnd::token_embd;
+  const int64_t n_out = embeds ? h.n_embd_in : h.n_vocab, n_in = embeds ? h.n_vocab : h.n_embd;
+  return {.a = host_matrix(small_numbers(rank * n_in, rng), embeds ? rank : n_in),
+          .b = host_matrix(small_numbers(n_out * rank, rng), rank),
+          .scale = 2.0F,
+          .end = end};
+}
+
+// Lengths from 0.5 to 1.5 for the rows of B.
+inline void add_random_lengths(AdapterMatrices& m, Rng& rng) {
+  for (size_t i = 0; i < m.b.rows.size(); ++i) {
+    m.magnitudes.push_back(0.5F + static_cast<float>(rng.below(1025)) * 0x1p-10F);
+  }
+}
+
 // An adapter with random matrices for every product of the model but those of experts.
 inline Adapter random_adapter(const Model& model, int64_t rank, uint64_t seed,
                               DType dtype = DType::f32) {

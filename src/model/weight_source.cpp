@@ -262,6 +262,7 @@ Result<PlainRows> WeightSource::take_rows(const MatrixRows& matrix, int64_t row_
 }
 
 Result<Weight> WeightSource::pack(const MatrixRows& matrix) {
+  if (plan_.plain) return lookup(matrix);
   const auto n_out = static_cast<int64_t>(matrix.rows.size());
   Weight weight = device_->packing().shape_of(matrix.dtype, matrix.n_in, n_out);
   if (plan_.shapes_only) return weight;

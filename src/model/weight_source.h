@@ -36,6 +36,8 @@ struct PackPlan {
   std::function<void(int64_t n_bytes)> on_bytes = {};
   // Shapes are checked and no byte of a tensor is read: matrices have no numbers, vectors zeros.
   bool shapes_only = false;
+  // No matrix is packed: all are rows of the file.
+  bool plain = false;
   // Set, with shapes_only: a fault does not end the binding, and all are put here.
   Faults* faults = nullptr;
 };

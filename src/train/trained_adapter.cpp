@@ -64,7 +64,7 @@ Result<TrainedAdapter<T>> TrainedAdapter<T>::create(const Model& model, TrainDev
   made.options_ = options;
   made.adapter_ = std::make_shared<Adapter>();
   made.share_ = std::make_shared<AdapterShare>(AdapterShare{made.adapter_.get(), 1});
-  made.adapter_->products.resize(static_cast<size_t>(model.h.n_layers) * kRoles);
+  made.adapter_->products.resize(n_products(model.h));
   Rng rng(options.seed);
   for (int64_t layer = 0; layer < model.h.n_layers; ++layer) {
     for (const RoleRow& row : role_rows()) {

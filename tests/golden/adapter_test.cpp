@@ -1,15 +1,13 @@
 // Steps with adapters: what they compute, and that others in the batch do not matter.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <fstream>
 #include <map>
 
-#include "base/file.h"
 #include "cache/page_list.h"
 #include "device/batch_builder.h"
 #include "engine/executor.h"
+#include "golden/test_changed_model.h"
 #include "kernels/kernels.h"
 #include "model/test_adapter.h"
 
@@ -20,10 +18,6 @@ using Numbers = std::vector<float>;
 
 const std::vector<Token> kTokens = {3, 14, 15, 9, 2, 6, 5, 3, 5};
 constexpr int64_t kPages = 8;
-
-std::string golden_path(const std::string& name) {
-  return RUV_SOURCE_DIR "/tests/golden/models/" + name + "/model.gguf";
-}
 
 // An executor with sequences of up to one page each, numbered.
 class AdapterWorld {
@@ -103,66 +97,6 @@ bool same_bytes(const Numbers& a, const Numbers& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// A golden model's file whose matrices can be changed.
-class ChangedModel {
- public:
-  explicit ChangedModel(const std::string& name)
-      : file_(std::move(*ModelFile::open(golden_path(name)))),
-        bytes_(*read_text_file(golden_path(name))),
-        path_(testing::TempDir() + "ruv_adapter_" + std::to_string(getpid()) + ".gguf") {}
-  ~ChangedModel() { unlink(path_.c_str()); }
-
-  const ModelFile& file() const { return *file_; }
-  // The numbers of a tensor, to read and change; empty: there is none.
-  std::span<float> numbers(const std::string& tensor) {
-    const TensorInfo* const info = file_->find_tensor(tensor);
-    if (info == nullptr) return {};
-    EXPECT_EQ(info->dtype, DType::f32);
-    const auto at = info->bytes.data() - file_->files()[0].bytes().data();
-    return {reinterpret_cast<float*>(&bytes_[static_cast<size_t>(at)]),
-            static_cast<size_t>(info->n_elements())};
-  }
-  // A model of the numbers as they are now.
-  std::unique_ptr<AdapterWorld> world() {
-    std::ofstream(path_, std::ios::binary) << bytes_;
-    return std::make_unique<AdapterWorld>(path_);
-  }
-
- private:
-  std::unique_ptr<ModelFile> file_;
-  std::string bytes_, path_;
-};
-
-// A matrix of a layer in its file and the roles whose rows it has.
-struct FileMatrix {
-  std::string name;  // "blk.1.attn_qkv"
-  int64_t layer;
-  std::span<const Role> roles;
-  int64_t n_out, n_in;
-};
-
-std::vector<FileMatrix> matrices_of(const Model& model) {
-  std::vector<FileMatrix> all;
-  for (int64_t layer = 0; layer < model.h.n_layers; ++layer) {
-    const LayerPlan& plan = model.plans[static_cast<size_t>(layer)];
-    const auto add = [&](std::string_view tensor, std::span<const Role> roles) {
-      std::string name = fmt::format("blk.{}.{}", layer, tensor);
-      const TensorInfo* const info = model.file->find_tensor(name + ".weight");
-      if (info == nullptr) return;
-      int64_t n_out = 0;
-      for (const Role role : roles) {
-        n_out += plan.extent(role_rows()[static_cast<size_t>(role)].n_out);
-      }
-      // The name of a fused matrix may be that of a part.
-      if (info->shape[0] != n_out) return;
-      all.push_back({std::move(name), layer, roles, n_out, info->shape[1]});
-    };
-    for (const RoleRow& row : role_rows()) add(row.tensor, {&row.role, 1});
-    for (const FusedRow& fused : fused_rows()) add(fused.tensor, fused.parts);
-  }
-  return all;
-}
-
 // An adapter of one matrix that has the same bytes as the merged weights. A picks the last input,
 // B and the scale are powers of two, so that B · A · x is exact; and the model's own weights of the
 // last input are zero, so that its sum, which goes along the inputs in order, ends with one rounded
@@ -197,13 +131,13 @@ class MergedAdapter : public testing::TestWithParam<const char*> {};
 TEST_P(MergedAdapter, EachMatrixGivesTheBytesOfMergedWeights) {
   ChangedModel file(GetParam());
   const std::vector<FileMatrix> matrices =
-      matrices_of(AdapterWorld(golden_path(GetParam())).model());
+      matrices_of(AdapterWorld(golden_gguf(GetParam())).model());
   for (const FileMatrix& m : matrices) {
     set_last_column(file.numbers(m.name + ".weight"), m.n_in,
                     Numbers(static_cast<size_t>(m.n_out)));
     for (float& number : file.numbers(m.name + ".bias")) number = 0;
   }
-  const std::unique_ptr<AdapterWorld> world = file.world();
+  const auto world = std::make_unique<AdapterWorld>(file.write());
   int64_t n_products = 0, n_tested = 0;
   for (const FileMatrix& m : matrices) n_tested += std::ssize(m.roles);
   for (const LayerPlan& plan : world->model().plans) {
@@ -221,7 +155,7 @@ TEST_P(MergedAdapter, EachMatrixGivesTheBytesOfMergedWeights) {
     ASSERT_TRUE(adapter.has_value()) << adapter.error().message();
     const Numbers adapted = world->logits(&*adapter);
     EXPECT_FALSE(same_bytes(adapted, plain)) << what;
-    EXPECT_TRUE(same_bytes(adapted, file.world()->logits(nullptr))) << what;
+    EXPECT_TRUE(same_bytes(adapted, AdapterWorld(file.write()).logits(nullptr))) << what;
   };
   std::vector<AdapterMatrices> all;
   for (const FileMatrix& m : matrices) {
@@ -245,12 +179,26 @@ INSTANTIATE_TEST_SUITE_P(Models, MergedAdapter,
                                          "lfm2", "qwen3moe"),
                          [](const auto& test) { return test.param; });
 
+// Matrices of the ends and of a layer, all with lengths.
+Adapter adapter_of_ends(const Model& model, uint64_t seed) {
+  constexpr Role kO[] = {Role::o}, kConvOut[] = {Role::conv_out};
+  Rng rng(seed);
+  const bool attends = model.plans[0].has(Role::o);
+  std::vector<AdapterMatrices> all = {random_matrices(model, ModelEnd::token_embd, 3, rng),
+                                      random_matrices(model, ModelEnd::output, 3, rng),
+                                      random_matrices(model, 0, attends ? kO : kConvOut, 3, rng)};
+  for (AdapterMatrices& m : all) add_random_lengths(m, rng);
+  WorkerPool pool(1);
+  return std::move(*make_adapter(model, all, RopeOrder::halves, pool));
+}
+
 // Adapters a and b and the model as it is, together and cut into chunks, against each alone.
 TEST(MixedAdapters, SequencesHaveTheBytesThatTheyHaveAlone) {
   for (const char* name : {"llama2", "gemma3", "lfm2", "qwen3moe"}) {
-    AdapterWorld alone(golden_path(name));
-    AdapterWorld together(golden_path(name), "", 3);
-    const Adapter a = random_adapter(alone.model(), 8, 1), b = random_adapter(alone.model(), 3, 2);
+    AdapterWorld alone(golden_gguf(name));
+    AdapterWorld together(golden_gguf(name), "", 3);
+    const Adapter a = random_adapter(alone.model(), 8, 1);
+    const Adapter b = adapter_of_ends(alone.model(), 2);
     const Adapter* const adapters[] = {&a, &b, nullptr, &a, &b, &b};
     const int64_t chunks[][3] = {{9, 0, 0}, {4, 5, 0}, {1, 1, 7}, {3, 0, 6}, {2, 7, 0}, {0, 4, 5}};
     std::map<int, Numbers> got;
@@ -294,7 +242,7 @@ TEST(SameLogitsWithAdapter, OnEveryInstructionSet) {
                                           {DType::bf16, 0xCB8FB85B08D82F45ULL}};
   for (const Kernels* table : all_kernels()) {
     if (!table->portable) continue;
-    AdapterWorld world(golden_path("llama2"), table->isa);
+    AdapterWorld world(golden_gguf("llama2"), table->isa);
     for (const AdapterLogitsCase& c : kCases) {
       const Adapter adapter = random_adapter(world.model(), 5, 3, c.dtype);
       EXPECT_EQ(hash_of(world.logits(&adapter)), c.expected)
