@@ -13,7 +13,8 @@ namespace ruv {
 struct LoadedAdapter;  // opaque here; defined in src/model/adapter.h
 
 // What is added to a model's products, and what it is multiplied by: 0 has no effect, negative
-// numbers take away what was learned.
+// numbers take away what was learned. Adapters with magnitudes (DoRA) or whole matrices have no
+// meaning but at 1, and with whole matrices only alone; other uses are refused.
 struct AdapterUse {
   std::shared_ptr<const LoadedAdapter> adapter;
   float scale = 1;

@@ -119,6 +119,43 @@ TEST_F(AdapterEngineTest, RequestsThatDoNotSayHaveTheEnginesOwn) {
   EXPECT_EQ(ask(*one, std::move(bare)).logprobs, ask(*engine(), request(nullptr)).logprobs);
 }
 
+// Lengths of rows are those of a sum at scale 1, and a whole matrix has no scale.
+TEST_F(AdapterEngineTest, ScalesAndMixesWithoutAMeaningAreRefused) {
+  constexpr Role kQ[] = {Role::q};
+  Rng rng(1);
+  WorkerPool pool(1);
+  AdapterMatrices q = random_matrices(*model_, 0, kQ, kRank, rng);
+  const int64_t n_embd = model_->h.n_embd;
+  const WholeMatrix output = {ModelEnd::output,
+                              host_matrix(small_numbers(model_->h.n_vocab * n_embd, rng), n_embd)};
+  const auto loaded = [&](std::span<const WholeMatrix> wholes) {
+    return std::make_shared<LoadedAdapter>(LoadedAdapter{
+        .adapter = *make_adapter(*model_, std::span(&q, 1), RopeOrder::halves, pool, wholes),
+        .model = model_});
+  };
+  const auto whole = loaded(std::span(&output, 1));
+  add_random_lengths(q, rng);
+  const auto lengths = loaded({});
+  const auto other = adapter(model_, 2);
+  const auto one = engine();
+  const auto refusal = [&](std::vector<AdapterUse> mix) {
+    Request asked = request(nullptr);
+    asked.adapters = std::move(mix);
+    const auto stream = one->stream(std::move(asked));
+    return stream ? std::string() : stream.error().message();
+  };
+  EXPECT_EQ(refusal({{lengths}}), "");
+  EXPECT_EQ(refusal({{other, 0.5F}, {lengths}, {whole, 0}}), "");
+  EXPECT_EQ(refusal({{other}, {lengths, 0.5F}}),
+            "adapters[1]: it has magnitudes of rows (DoRA), which are for a scale of 1, and the "
+            "scale is 0.5");
+  EXPECT_EQ(refusal({{whole}, {other, 0}}), "");
+  EXPECT_EQ(refusal({{whole, -1}}),
+            "adapters[0]: it has whole matrices, which are for a scale of 1, and the scale is -1");
+  EXPECT_EQ(refusal({{whole}, {other}}),
+            "adapters[0]: it has whole matrices, which cannot be used with other adapters");
+}
+
 TEST_F(AdapterEngineTest, WhatTheEngineCannotComputeIsRefused) {
   const auto refusal = [&](int64_t max_rank, std::shared_ptr<const LoadedAdapter> one) {
     const auto stream = engine(max_rank)->stream(request(std::move(one)));

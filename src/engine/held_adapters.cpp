@@ -1,5 +1,6 @@
 #include "engine/held_adapters.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -36,6 +37,7 @@ Status check_adapters(std::span<const AdapterUse> uses, const Model& model, int6
     return fail(Code::invalid, "adapters: {} of them; a request may have {}", uses.size(),
                 kMaxAdapters);
   }
+  const auto n_used = std::ranges::count_if(uses, [](const AdapterUse& u) { return u.scale != 0; });
   for (size_t i = 0; i < uses.size(); ++i) {
     const AdapterUse& use = uses[i];
     if (use.adapter == nullptr) return fail(Code::invalid, "adapters[{}]: there is none", i);
@@ -45,7 +47,19 @@ Status check_adapters(std::span<const AdapterUse> uses, const Model& model, int6
     if (!std::isfinite(use.scale)) {
       return fail(Code::invalid, "adapters[{}]: the scale is {}", i, use.scale);
     }
-    const int64_t rank = use.adapter->adapter.max_rank();
+    const Adapter& adapter = use.adapter->adapter;
+    if (use.scale != 0 && use.scale != 1 && (adapter.has_factors() || adapter.replaces())) {
+      return fail(Code::unsupported,
+                  "adapters[{}]: it has {}, which are for a scale of 1, and the scale is {}", i,
+                  adapter.has_factors() ? "magnitudes of rows (DoRA)" : "whole matrices",
+                  use.scale);
+    }
+    if (use.scale != 0 && adapter.replaces() && n_used > 1) {
+      return fail(Code::unsupported,
+                  "adapters[{}]: it has whole matrices, which cannot be used with other adapters",
+                  i);
+    }
+    const int64_t rank = adapter.max_rank();
     if (rank > max_rank) {
       return fail(Code::invalid,
                   "adapters[{}]: its rank is {}, and max_adapter_rank of the engine is {}", i, rank,

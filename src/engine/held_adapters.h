@@ -26,7 +26,8 @@ class HeldAdapters {
 int64_t max_rank_of(std::span<const AdapterUse> uses);
 
 // Fails: invalid, naming the adapter by its place: null, made for another model, of a rank above
-// max_rank, a scale that is not finite, too many of them.
+// max_rank, a scale that is not finite, too many of them; unsupported: a scale or a mix that some
+// of them have no meaning in.
 Status check_adapters(std::span<const AdapterUse> uses, const Model& model, int64_t max_rank);
 
 }  // namespace ruv
