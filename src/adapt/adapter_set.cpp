@@ -43,6 +43,22 @@ Result<ThinProduct> read_product(const AdapterFile& file, const AdapterModule& m
 // Names and orders differ between GGUF files and all others.
 bool is_gguf_file(const AdapterFile& file) { return file.container == AdapterContainer::gguf; }
 
+// Whether all that it does is to add products to matrices, which files of merged adapters can say.
+Status check_is_sum(const AdapterFile& file) {
+  const auto refused = [&file](const std::string& tensor, std::string_view what) {
+    return fail(Code::unsupported, "{}: '{}' {}, which cannot be merged", file.path,
+                quoted_name(tensor), what);
+  };
+  for (const AdapterModule& module : file.modules) {
+    if (module.has_magnitudes()) return refused(module.tensor, "has magnitudes (DoRA)");
+    if (module.is_embedding) return refused(module.tensor, "is an embedding");
+  }
+  for (const AdapterWhole& whole : file.wholes) {
+    if (!whole.is_base) return refused(whole.tensor, "is a whole matrix");
+  }
+  return {};
+}
+
 }  // namespace
 
 int64_t SetModule::sum_of_ranks() const {
@@ -75,6 +91,7 @@ Result<AdapterSet> AdapterSet::join(std::span<const AdapterFile> files, MergeRec
 }
 
 Status AdapterSet::add(size_t adapter, std::map<std::string, size_t>& places) {
+  TRY(check_is_sum(files_[adapter]));
   for (const AdapterModule& module : files_[adapter].modules) {
     const auto [found, is_new] = places.try_emplace(module.tensor, modules_.size());
     if (is_new) {

@@ -48,6 +48,32 @@ std::vector<float> change_rows(const std::string& path) {
   return all;
 }
 
+// What is no sum of products would be lost.
+TEST(MergeAdapters, RefusesWhatFilesOfMergedAdaptersCannotSay) {
+  const std::string module = kModule, embd = "base_model.model.embed_tokens";
+  const auto refusal = [&](std::vector<TestMatrix> more, const std::string& key) {
+    const TestFolder one, out;
+    more.push_back(counted(module + ".lora_A.weight", 2, 4));
+    more.push_back(counted(module + ".lora_B.weight", 3, 2));
+    one.write("adapter_model.safetensors", safetensors_of(more));
+    one.write("adapter_config.json",
+              R"({"peft_type":"LORA","r":2,"lora_alpha":3,)" + key + R"(,"revision":null})");
+    const auto merged = merge_folders({one.path()}, out.path(), {});
+    if (merged) return std::string();
+    EXPECT_EQ(merged.error().code(), Code::unsupported);
+    return merged.error().message().substr(one.path().size() + 2);
+  };
+  EXPECT_EQ(refusal({counted(module + ".lora_magnitude_vector", 3, 1)}, R"("use_dora":true)"),
+            "'layers.0.q_proj.weight' has magnitudes (DoRA), which cannot be merged");
+  EXPECT_EQ(refusal({counted(embd + ".lora_embedding_A", 2, 5),
+                     counted(embd + ".lora_embedding_B", 4, 2)},
+                    R"("use_dora":false)"),
+            "'embed_tokens.weight' is an embedding, which cannot be merged");
+  EXPECT_EQ(refusal({counted("base_model.model.lm_head.weight", 5, 4)},
+                    R"("modules_to_save":["lm_head"])"),
+            "'lm_head.weight' is a whole matrix, which cannot be merged");
+}
+
 TEST(MergeAdapters, WritesWhatItsReaderReads) {
   const TestFolder one, two, out;
   write_peft(one, "some/model");

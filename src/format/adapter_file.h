@@ -2,7 +2,9 @@
 // (adapter_config.json and adapter_model.safetensors) or of MLX (adapters.safetensors), or a GGUF
 // file. Nothing here knows the model that it is for; model/adapter_load.h does.
 //
-// An adapter of low rank adds scale · B · A to the weights of the modules that it names.
+// An adapter of low rank adds scale · B · A to the weights of the modules that it names, and may
+// then make each row of them a length that it gives (DoRA). Embeddings count as matrices (n_embd,
+// n_vocab) here, of which a token has a column, as trainers see them.
 #pragma once
 
 #include "base/json.h"
@@ -22,12 +24,24 @@ constexpr std::string_view container_name(AdapterContainer container) {
 struct AdapterModule {
   // The tensor that they add to, as the base's checkpoint calls it, for example
   // "model.layers.0.self_attn.q_proj.weight"; as its GGUF file does in that container.
-  std::string tensor;
-  TensorInfo a;     // (rank, n_in)
-  TensorInfo b;     // (n_out, rank)
-  float scale = 1;  // of B · A
+  std::string tensor = {};
+  TensorInfo a = {};           // (rank, n_in)
+  TensorInfo b = {};           // (n_out, rank)
+  TensorInfo magnitudes = {};  // (n_out, 1), the rows' lengths; no shape: what the sum gives
+  float scale = 1;             // of B · A
+  bool is_embedding = false;   // the file says that it is one; else it may be one nonetheless
 
   int64_t rank() const { return a.shape.front(); }
+  bool has_magnitudes() const { return !magnitudes.shape.empty(); }
+};
+
+// A whole matrix that comes with an adapter, named as above.
+struct AdapterWhole {
+  std::string tensor = {};
+  TensorInfo matrix = {};
+  // It is said to be the base's own, as PEFT saves it beside adapters of embeddings; else it takes
+  // the place of that.
+  bool is_base = false;
 };
 
 struct AdapterFile {
@@ -35,6 +49,7 @@ struct AdapterFile {
   AdapterContainer container = AdapterContainer::peft;
   std::string base = {};  // the model that it was made for, as the file says; empty: it does not
   std::vector<AdapterModule> modules = {};  // by name
+  std::vector<AdapterWhole> wholes = {};    // in the file's order
   std::vector<FileStamp> stamps = {};       // of all files that it was read from
   std::vector<MappedFile> files = {};       // which the tensors lie in
 };

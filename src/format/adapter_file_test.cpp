@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/test_safetensors.h"
+#include "format/adapter_halves.h"
 #include "format/gguf_builder.h"
 #include "format/test_folder.h"
 
@@ -97,7 +98,9 @@ TEST(PeftAdapter, WhatWouldChangeTheSumsIsRefusedByItsKey) {
   const PeftFolder folder;
   const std::pair<std::string, std::string> refused[] = {
       {"use_dora", "true"},
-      {"modules_to_save", R"(["lm_head"])"},
+      {"use_dora", "1"},
+      {"modules_to_save", R"("lm_head")"},
+      {"modules_to_save", "[1]"},
       {"layer_replication", "[[0,1]]"},
       {"lora_bias", "true"},
       {"trainable_token_indices", "[1]"},
@@ -111,8 +114,10 @@ TEST(PeftAdapter, WhatWouldChangeTheSumsIsRefusedByItsKey) {
       {"init_lora_weights", R"("olora")"},
   };
   for (const auto& [key, value] : refused) {
-    EXPECT_NE(folder.refusal(fmt::format(R"("{}":{})", key, value)).find(key), std::string::npos)
-        << key;
+    const bool is_wrong = key == "use_dora" || key == "modules_to_save";
+    const Code code = is_wrong ? Code::corrupt : Code::unsupported;
+    const std::string refusal = folder.refusal(fmt::format(R"("{}":{})", key, value), code);
+    EXPECT_NE(refusal.find(key), std::string::npos) << key;
   }
   EXPECT_NE(folder.refusal(R"("alpha_pattern":{".*\\.q_proj":5})").find("regular expression"),
             std::string::npos);
@@ -140,11 +145,78 @@ TEST(PeftAdapter, TensorsMustBePairs) {
   folder.tensors(
       {counted(PeftFolder::name("A"), 2, 4), counted(PeftFolder::name("A.default"), 2, 4)});
   EXPECT_NE(folder.refusal("", Code::corrupt).find("repeats another"), std::string::npos);
-  for (const char* other : {"base_model.model.lm_head.weight", "model.q_proj.lora_A.weight",
-                            "base_model.model.embed.lora_embedding_A",
-                            "base_model.model.q.lora_magnitude_vector.weight"}) {
+  for (const char* other :
+       {"base_model.model.lm_head.weight", "model.q_proj.lora_A.weight",
+        "base_model.model.embed.lora_embedding_C", "base_model.model.q.lora_A.bias",
+        "base_model.model.lm_head.base_layer.bias", "base_model.model.q.lora_B.a.b.weight"}) {
     folder.tensors({counted(other, 2, 4)});
     EXPECT_EQ(folder.refusal(), fmt::format("tensor '{}' is not a matrix A or B of LoRA", other));
+  }
+}
+
+TEST(PeftAdapter, EmbeddingsHaveNamesOfTheirOwn) {
+  PeftFolder folder;
+  const std::string embd = "base_model.model.model.embed_tokens";
+  folder.tensors({counted(embd + ".base_layer.weight", 5, 4),
+                  counted(embd + ".lora_embedding_A", 2, 5),
+                  counted(embd + ".lora_embedding_B.default", 4, 2)});
+  const Result<AdapterFile> file = folder.read(R"("alpha_pattern":{"embed_tokens":4})");
+  ASSERT_TRUE(file) << file.error().message();
+  ASSERT_EQ(file->modules.size(), 1U);
+  const AdapterModule& module = file->modules[0];
+  EXPECT_EQ(module.tensor, "model.embed_tokens.weight");
+  EXPECT_TRUE(module.is_embedding);
+  EXPECT_EQ(module.scale, 2);
+  EXPECT_EQ(module.a.shape, (std::vector<int64_t>{2, 5}));
+  EXPECT_EQ(row_numbers(transposed_matrix(module.a), 1), (std::vector<float>{1, 6}));
+  ASSERT_EQ(file->wholes.size(), 1U);
+  EXPECT_EQ(file->wholes[0].tensor, "model.embed_tokens.weight");
+  EXPECT_TRUE(file->wholes[0].is_base);
+}
+
+TEST(PeftAdapter, RowsMayHaveLengths) {
+  PeftFolder folder;
+  const auto with = [&](const std::string& name, int64_t n_rows, int64_t n_cols = 1) {
+    folder.tensors({counted(PeftFolder::name("A"), 2, 4), counted(PeftFolder::name("B"), 6, 2),
+                    counted(kQ + name, n_rows, n_cols)});
+    return folder.read(R"("use_dora":true)");
+  };
+  for (const char* name : {".lora_magnitude_vector", ".lora_magnitude_vector.weight",
+                           ".lora_magnitude_vector.default.weight"}) {
+    const Result<AdapterFile> file = with(name, 6);
+    ASSERT_TRUE(file) << file.error().message();
+    ASSERT_TRUE(file->modules[0].has_magnitudes());
+    EXPECT_EQ(row_numbers(file->modules[0].magnitudes, 5), std::vector<float>{5});
+  }
+  const std::string ending = ".lora_magnitude_vector";
+  const auto refusal = [&](const std::string& more) { return folder.refusal(more, Code::corrupt); };
+  EXPECT_EQ(refusal(""),
+            "'model.layers.0.self_attn.q_proj.weight' has a lora_magnitude_vector, and "
+            "'use_dora' is false");
+  (void)with(ending, 5);
+  EXPECT_EQ(refusal(R"("use_dora":true)"),
+            "'model.layers.0.self_attn.q_proj.weight' has 6 rows and the lengths of 5");
+  (void)with(ending, 6, 2);
+  EXPECT_EQ(refusal(R"("use_dora":true)"),
+            fmt::format("tensor '{}{}' is not a vector", kQ, ending));
+  folder.tensors({counted(kQ + ending, 6, 1)});
+  EXPECT_EQ(refusal(R"("use_dora":true)"),
+            fmt::format("tensor '{}{}' has no other half", kQ, ending));
+}
+
+TEST(PeftAdapter, ModulesToSaveAreWhole) {
+  PeftFolder folder;
+  for (const char* name : {".weight", ".modules_to_save.weight", ".modules_to_save.a.weight"}) {
+    folder.tensors({counted(PeftFolder::name("A"), 2, 4), counted(PeftFolder::name("B"), 6, 2),
+                    counted(std::string("base_model.model.lm_head") + name, 7, 4)});
+    const Result<AdapterFile> file = folder.read(R"("modules_to_save":["score","lm_head"])");
+    ASSERT_TRUE(file) << file.error().message();
+    ASSERT_EQ(file->wholes.size(), 1U);
+    EXPECT_EQ(file->wholes[0].tensor, "lm_head.weight");
+    EXPECT_FALSE(file->wholes[0].is_base);
+    EXPECT_EQ(file->wholes[0].matrix.shape, (std::vector<int64_t>{7, 4}));
+    EXPECT_NE(folder.refusal(R"("modules_to_save":["head"])").find("lm_head"), std::string::npos)
+        << "whole names only";
   }
 }
 

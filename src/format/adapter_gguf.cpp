@@ -1,5 +1,6 @@
 // GGUF: general.type "adapter", and tensors "<tensor>.lora_a" (rank, n_in) and "<tensor>.lora_b"
-// (n_out, rank), whose rows are in the order of a GGUF file of the base.
+// (n_out, rank), whose rows are in the order of a GGUF file of the base. The table of embeddings
+// has "lora_a" (n_vocab, rank), a row of each token, and "lora_b" (n_embd, rank).
 #include <cmath>
 
 #include "format/adapter_halves.h"
@@ -52,6 +53,20 @@ Status check_kind(const MetaMap& metadata, const std::string& source) {
   return {};
 }
 
+// A whose rows are those of inputs, as every other A is.
+Result<TensorInfo> by_inputs(TensorInfo a, const std::string& source) {
+  if (a.shape.size() != 2) {
+    return fail(Code::corrupt, "{}: tensor '{}' is not a matrix", source, quoted_name(a.name));
+  }
+  const Format& format = format_of(a.dtype);
+  if (format.block_size != 1) {
+    return fail(Code::unsupported,
+                "{}: tensor '{}' is {}, which is not read there; write it as f16", source,
+                quoted_name(a.name), format.name);
+  }
+  return transposed_matrix(std::move(a));
+}
+
 }  // namespace
 
 Result<AdapterFile> read_gguf_adapter(Bytes bytes, const std::string& source) {
@@ -68,7 +83,12 @@ Result<AdapterFile> read_gguf_adapter(Bytes bytes, const std::string& source) {
       return fail(Code::unsupported, "{}: tensor '{}' is not a matrix A or B of LoRA", source,
                   quoted_name(name));
     }
-    TRY(halves.add(name.substr(0, name.rfind('.')), is_b, std::move(tensor), name));
+    std::string base = name.substr(0, name.rfind('.'));
+    if (base == "token_embd.weight") {
+      halves.note_embedding(base);
+      if (!is_b) tensor = TRY(by_inputs(std::move(tensor), source));
+    }
+    TRY(halves.add(std::move(base), is_b, std::move(tensor), name));
   }
   file.modules = TRY(halves.take());
   // llama.cpp's rule: an alpha of 0 means that B · A is taken as it is.

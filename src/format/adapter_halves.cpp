@@ -18,6 +18,17 @@ Status AdapterHalves::add(std::string tensor, bool is_b, TensorInfo half, std::s
   return {};
 }
 
+Status AdapterHalves::add_magnitudes(std::string tensor, TensorInfo magnitudes,
+                                     std::string_view from) {
+  Halves& halves = halves_[std::move(tensor)];
+  if (halves.magnitudes) {
+    return fail(Code::corrupt, "{}: tensor '{}' repeats another", *source_, quoted_name(from));
+  }
+  halves.magnitudes = std::move(magnitudes);
+  halves.from = from;
+  return {};
+}
+
 Result<std::vector<AdapterModule>> AdapterHalves::take() {
   std::vector<AdapterModule> modules;
   for (auto& [tensor, halves] : halves_) {
@@ -29,7 +40,15 @@ Result<std::vector<AdapterModule>> AdapterHalves::take() {
       return fail(Code::corrupt, "{}: the halves of '{}' have ranks {} and {}", *source_,
                   quoted_name(tensor), halves.a->shape[0], halves.b->shape[1]);
     }
-    modules.push_back({tensor, std::move(*halves.a), std::move(*halves.b)});
+    if (halves.magnitudes && halves.magnitudes->shape[0] != halves.b->shape[0]) {
+      return fail(Code::corrupt, "{}: '{}' has {} rows and the lengths of {}", *source_,
+                  quoted_name(tensor), halves.b->shape[0], halves.magnitudes->shape[0]);
+    }
+    modules.push_back({.tensor = tensor,
+                       .a = std::move(*halves.a),
+                       .b = std::move(*halves.b),
+                       .magnitudes = std::move(halves.magnitudes).value_or(TensorInfo()),
+                       .is_embedding = halves.is_embedding});
   }
   if (modules.empty()) return fail(Code::corrupt, "{}: it has no matrices of an adapter", *source_);
   halves_.clear();
@@ -47,9 +66,13 @@ Result<TensorInfo> adapter_matrix(const SafetensorsTensor& stored, bool transpos
   }
   TensorInfo matrix{
       .name = stored.name, .dtype = *stored.dtype, .shape = stored.shape, .bytes = stored.bytes};
-  if (!transposed) return matrix;
+  return transposed ? transposed_matrix(std::move(matrix)) : matrix;
+}
+
+TensorInfo transposed_matrix(TensorInfo matrix) {
   const int64_t bytes = format_of(matrix.dtype).block_bytes;
-  matrix.steps = {bytes, bytes * matrix.shape[1]};
+  if (matrix.steps.empty()) matrix.steps = {bytes * matrix.shape[1], bytes};
+  std::swap(matrix.steps[0], matrix.steps[1]);
   std::swap(matrix.shape[0], matrix.shape[1]);
   return matrix;
 }

@@ -15,19 +15,26 @@ class AdapterHalves {
   // The half A or B of a tensor of the base; `from` is the tensor's own name in the file. Fails:
   // corrupt (not a matrix, the half is there twice).
   Status add(std::string tensor, bool is_b, TensorInfo half, std::string_view from);
-  // All modules, by name, with scale 1. Fails: corrupt (a half is missing, ranks that differ, no
-  // module at all).
+  // The lengths of its rows, (n_out, 1). Fails: corrupt (they are there twice).
+  Status add_magnitudes(std::string tensor, TensorInfo magnitudes, std::string_view from);
+  // Says that it is an embedding.
+  void note_embedding(const std::string& tensor) { halves_[tensor].is_embedding = true; }
+  // All modules, by name, with scale 1. Fails: corrupt (a half is missing, ranks that differ, more
+  // or fewer lengths than rows, no module at all).
   Result<std::vector<AdapterModule>> take();
 
  private:
   struct Halves {
-    std::optional<TensorInfo> a, b;
+    std::optional<TensorInfo> a, b, magnitudes;
     std::string from;
+    bool is_embedding = false;
   };
   const std::string* source_;
   std::map<std::string, Halves> halves_;
 };
 
+// A matrix whose rows are the columns of this one, which must have blocks of one number.
+TensorInfo transposed_matrix(TensorInfo matrix);
 // A tensor of a checkpoint as TensorInfo. `transposed`: its rows are the columns of the result.
 // Fails: unsupported (a type without numbers), corrupt (not a matrix), naming it.
 Result<TensorInfo> adapter_matrix(const SafetensorsTensor& stored, bool transposed,

@@ -1,5 +1,7 @@
 // PEFT: adapter_config.json, and tensors "base_model.model.<module>.lora_A.weight" (rank, n_in) and
-// "….lora_B.weight" (n_out, rank).
+// "….lora_B.weight" (n_out, rank), of embeddings "….lora_embedding_A" and "….lora_embedding_B";
+// with use_dora "….lora_magnitude_vector" (n_out). Beside those of embeddings the base's own matrix
+// is usually saved, "….base_layer.weight"; modules_to_save has whole ones.
 #include <algorithm>
 #include <cmath>
 
@@ -12,9 +14,11 @@ namespace {
 
 // What a key of the config means for us. Keys that are not listed, and those that need something of
 // us that we do not have, must have a value that asks for nothing.
-constexpr std::string_view kUsedKeys[] = {"peft_type",     "r",           "lora_alpha",
-                                          "use_rslora",    "bias",        "init_lora_weights",
-                                          "alpha_pattern", "rank_pattern"};
+constexpr std::string_view kUsedKeys[] = {"peft_type",     "r",
+                                          "lora_alpha",    "use_rslora",
+                                          "bias",          "init_lora_weights",
+                                          "alpha_pattern", "rank_pattern",
+                                          "use_dora",      "modules_to_save"};
 // How the adapter was trained, or which modules it was put on, which its tensors say. A module that
 // stores its weights as (n_in, n_out), fan_in_fan_out, has A and B as every other.
 constexpr std::string_view kKeysWithoutEffect[] = {
@@ -137,55 +141,133 @@ Status set_scale(AdapterModule& module, const Scaling& scaling, const std::strin
   return {};
 }
 
-struct HalfName {
+enum class PeftPiece : uint8_t { a, b, magnitudes, base, whole };
+
+struct PeftName {
   std::string_view module;
-  bool is_b = false;
+  PeftPiece piece = PeftPiece::a;
+  bool is_embedding = false;
 };
 
-// The parts of "base_model.model.<module>.lora_A.weight"; in checkpoints of trainers the adapter's
-// name comes before ".weight".
-std::optional<HalfName> half_name(std::string_view name) {
+struct PeftMarker {
+  std::string_view text;
+  PeftPiece piece;
+  bool is_embedding = false;
+  bool has_ending = true;  // ".weight"
+};
+constexpr PeftMarker kMarkers[] = {{".lora_A", PeftPiece::a},
+                                   {".lora_B", PeftPiece::b},
+                                   {".lora_embedding_A", PeftPiece::a, true, false},
+                                   {".lora_embedding_B", PeftPiece::b, true, false},
+                                   {".lora_magnitude_vector", PeftPiece::magnitudes, false, false},
+                                   {".lora_magnitude_vector", PeftPiece::magnitudes},
+                                   {".modules_to_save", PeftPiece::whole},
+                                   {".base_layer", PeftPiece::base}};
+
+// The module and what of it a tensor is. In checkpoints of trainers the adapter's name comes after
+// the marker.
+std::optional<PeftName> peft_name(std::string_view name) {
   constexpr std::string_view kWrapper = "base_model.model.", kEnding = ".weight";
-  if (!name.starts_with(kWrapper) || !name.ends_with(kEnding)) return std::nullopt;
-  name = name.substr(kWrapper.size(), name.size() - kWrapper.size() - kEnding.size());
-  for (const bool is_b : {false, true}) {
-    const std::string_view half = is_b ? ".lora_B" : ".lora_A";
-    const size_t at = name.rfind(half);
-    if (at == name.npos || at == 0) continue;
-    const std::string_view rest = name.substr(at + half.size());
+  if (!name.starts_with(kWrapper)) return std::nullopt;
+  name.remove_prefix(kWrapper.size());
+  const bool has_ending = name.ends_with(kEnding);
+  if (has_ending) name.remove_suffix(kEnding.size());
+  for (const PeftMarker& marker : kMarkers) {
+    const size_t at = name.rfind(marker.text);
+    if (marker.has_ending != has_ending || at == name.npos || at == 0) continue;
+    const std::string_view rest = name.substr(at + marker.text.size());
     if (rest.empty() || (rest[0] == '.' && rest.find('.', 1) == rest.npos)) {
-      return HalfName{name.substr(0, at), is_b};
+      return PeftName{name.substr(0, at), marker.piece, marker.is_embedding};
     }
   }
-  return std::nullopt;
+  if (!has_ending || name.find(".lora_") != name.npos) return std::nullopt;
+  return PeftName{name, PeftPiece::whole};
 }
+
+class PeftReader {
+ public:
+  PeftReader(const Members& config, const std::string& source)
+      : config_(config), source_(source), halves_(source) {}
+
+  Result<AdapterFile> read(std::vector<SafetensorsTensor> tensors) {
+    TRY(check_keys(config_));
+    TRY(read_whole_names());
+    const Scaling scaling = TRY(read_scaling(config_));
+    // Null: PEFT was given a model without a name.
+    if (config_.is_set("base_model_name_or_path")) {
+      file_.base = TRY(config_.text_or("base_model_name_or_path", ""));
+    }
+    for (const SafetensorsTensor& stored : tensors) TRY(add(stored));
+    file_.modules = TRY(halves_.take());
+    const bool is_dora = TRY(config_.truth("use_dora")).value_or(false);
+    for (AdapterModule& module : file_.modules) {
+      TRY(set_scale(module, scaling, source_));
+      if (module.has_magnitudes() == is_dora) continue;
+      return fail(Code::corrupt, "{}: '{}' has {}lora_magnitude_vector, and 'use_dora' is {}",
+                  source_, quoted_name(module.tensor), is_dora ? "no " : "a ", is_dora);
+    }
+    return std::move(file_);
+  }
+
+ private:
+  Status read_whole_names() {
+    if (!config_.is_set("modules_to_save")) return {};
+    const Json& names = *config_.find("modules_to_save");
+    if (!names.is_array()) return config_.wrong("modules_to_save", "is not an array of names");
+    for (const Json& name : names) {
+      if (!name.is_string()) return config_.wrong("modules_to_save", "is not an array of names");
+      whole_names_.push_back(name.get<std::string>());
+    }
+    return {};
+  }
+  bool is_saved_whole(std::string_view module) const {
+    return std::ranges::any_of(whole_names_,
+                               [&](std::string_view key) { return names_module(key, module); });
+  }
+
+  Status add(const SafetensorsTensor& stored) {
+    const std::optional<PeftName> name = peft_name(stored.name);
+    if (!name || (name->piece == PeftPiece::whole && !is_saved_whole(name->module))) {
+      return fail(Code::unsupported, "{}: tensor '{}' is not a matrix A or B of LoRA", source_,
+                  quoted_name(stored.name));
+    }
+    std::string tensor = std::string(name->module) + ".weight";
+    if (name->piece == PeftPiece::magnitudes) {
+      return halves_.add_magnitudes(std::move(tensor), TRY(lengths_of(stored)), stored.name);
+    }
+    TensorInfo matrix = TRY(adapter_matrix(stored, false, source_));
+    if (name->piece == PeftPiece::base || name->piece == PeftPiece::whole) {
+      file_.wholes.push_back({.tensor = std::move(tensor),
+                              .matrix = std::move(matrix),
+                              .is_base = name->piece == PeftPiece::base});
+      return {};
+    }
+    if (name->is_embedding) halves_.note_embedding(tensor);
+    return halves_.add(std::move(tensor), name->piece == PeftPiece::b, std::move(matrix),
+                       stored.name);
+  }
+
+  Result<TensorInfo> lengths_of(SafetensorsTensor stored) const {
+    if (stored.shape.size() == 1) stored.shape.push_back(1);
+    TensorInfo lengths = TRY(adapter_matrix(stored, false, source_));
+    if (lengths.shape[1] == 1) return lengths;
+    return fail(Code::corrupt, "{}: tensor '{}' is not a vector", source_,
+                quoted_name(stored.name));
+  }
+
+  const Members& config_;
+  const std::string& source_;
+  AdapterHalves halves_;
+  std::vector<std::string> whole_names_;
+  AdapterFile file_{.path = source_, .container = AdapterContainer::peft};
+};
 
 }  // namespace
 
 Result<AdapterFile> read_peft_adapter(const Json& config, std::vector<SafetensorsTensor> tensors,
                                       const std::string& source) {
   const Members members(config, source);
-  TRY(check_keys(members));
-  const Scaling scaling = TRY(read_scaling(members));
-  AdapterFile file{.path = source, .container = AdapterContainer::peft};
-  // Null: PEFT was given a model without a name.
-  if (members.is_set("base_model_name_or_path")) {
-    file.base = TRY(members.text_or("base_model_name_or_path", ""));
-  }
-  AdapterHalves halves(source);
-  for (const SafetensorsTensor& stored : tensors) {
-    const std::optional<HalfName> name = half_name(stored.name);
-    if (!name) {
-      return fail(Code::unsupported, "{}: tensor '{}' is not a matrix A or B of LoRA", source,
-                  quoted_name(stored.name));
-    }
-    TensorInfo matrix = TRY(adapter_matrix(stored, false, source));
-    TRY(halves.add(std::string(name->module) + ".weight", name->is_b, std::move(matrix),
-                   stored.name));
-  }
-  file.modules = TRY(halves.take());
-  for (AdapterModule& module : file.modules) TRY(set_scale(module, scaling, source));
-  return file;
+  return PeftReader(members, source).read(std::move(tensors));
 }
 
 }  // namespace ruv

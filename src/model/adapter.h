@@ -31,7 +31,7 @@ struct AdapterMatrices {
   MatrixRows b = {};                     // (rows of all roles, rank)
   float scale = 1;                       // usually alpha / rank
   FusedOrder order = FusedOrder::parts;  // how the rows of several roles lie in B
-  // Of rows of B: what the length of each row of W + scale · B · A then is made (DoRA), W being the
+  // What the length of each row of W + scale · B · A then is made (DoRA), by rows of B; W is the
   // model's. Empty: rows keep their length.
   std::vector<float> magnitudes = {};
   // Set: of this matrix in place of a layer's; `a` of the embedding is (n_vocab, rank), and `b`

@@ -2,8 +2,10 @@
 
 #include <charconv>
 
+#include "format/adapter_halves.h"
 #include "format/tensor_names.h"
 #include "format/tensor_parts.h"
+#include "model/base_copy.h"
 #include "model/file_rows.h"
 
 namespace ruv {
@@ -62,12 +64,19 @@ bool is_of_both_containers(const FamilyRecord& family, std::span<const Role> rol
   return std::ranges::none_of(roles, is_moved);
 }
 
-// Rows of a tensor: those of the file, or copies where their numbers do not follow each other.
-Result<MatrixRows> rows_of(const TensorInfo& tensor) {
+std::optional<ModelEnd> end_of(std::string_view tensor) {
+  if (tensor == "token_embd.weight") return ModelEnd::token_embd;
+  if (tensor == "output.weight") return ModelEnd::output;
+  return std::nullopt;
+}
+
+// Rows of a tensor: those of the file, or copies where their numbers do not follow each other or
+// the file is not kept.
+Result<MatrixRows> rows_of(const TensorInfo& tensor, bool copies = false) {
   MatrixRows rows{tensor.name, tensor.dtype, tensor.shape.back(), {}, nullptr};
   const int64_t n_rows = tensor.n_rows();
   rows.rows.reserve(static_cast<size_t>(n_rows));
-  if (tensor.has_whole_rows()) {
+  if (tensor.has_whole_rows() && !copies) {
     for (int64_t i = 0; i < n_rows; ++i) {
       rows.rows.push_back(tensor.bytes.data() + tensor.row_offset(i));
     }
@@ -81,6 +90,16 @@ Result<MatrixRows> rows_of(const TensorInfo& tensor) {
     rows.rows.push_back(to);
   }
   return rows;
+}
+
+// Numbers of a matrix (n, 1); none of one without a shape.
+std::vector<float> numbers_of(const TensorInfo& tensor) {
+  if (tensor.shape.empty()) return {};
+  std::vector<float> numbers(static_cast<size_t>(tensor.n_rows()));
+  for (int64_t i = 0; i < tensor.n_rows(); ++i) {
+    tensor.decode_row(i, &numbers[static_cast<size_t>(i)]);
+  }
+  return numbers;
 }
 
 AdapterInfo info_of(const AdapterFile& file) {
@@ -108,62 +127,114 @@ class AdapterBinder {
 
   Result<Adapter> bind(WorkerPool& pool) {
     for (const AdapterModule& module : file_.modules) TRY(add(module));
+    for (const AdapterWhole& whole : file_.wholes) TRY(add(whole));
     const FamilyRecord& family = *model_.family;
     const bool moved = family.neighbour_pairs || (is_gguf_ && family.neighbour_rows);
     const RopeOrder order = moved ? RopeOrder::neighbours : RopeOrder::halves;
-    auto made = make_adapter(model_, matrices_, order, pool);
+    auto made = make_adapter(model_, matrices_, order, pool, wholes_);
     if (!made) return fail(made.error().code(), "{}: {}", file_.path, made.error().message());
     return std::move(*made);
   }
 
  private:
   Status add(const AdapterModule& module) {
-    if (is_gguf_) return add_as(module.tensor, module, module.b);
+    if (const auto end = end_of(module.tensor); is_gguf_ && end) return add_to_end(*end, module);
+    if (is_gguf_) return add_as(module.tensor, module, module.b, module.magnitudes);
     const MappedName name = names_.gguf_of(module.tensor);
-    if (!name.mapped) return unknown(module);
+    if (!name.mapped) return unknown(module.tensor);
+    if (const auto end = end_of(name.gguf)) return add_to_end(*end, module);
     TensorInfo b = module.b;
     b.name = name.gguf;
     MappedName form = name;
     form.form.conv1d = false;  // only weights are stored transposed
-    for (const TensorInfo& part : parts_of(std::move(b), form, 0)) {
-      TRY(add_as(part.name, module, part));
+    const std::vector<TensorInfo> parts = parts_of(std::move(b), form, 0);
+    std::vector<TensorInfo> magnitudes(parts.size());
+    if (module.has_magnitudes()) magnitudes = parts_of(module.magnitudes, form, 0);
+    if (magnitudes.size() != parts.size()) {
+      return fail(Code::unsupported, "{}: '{}': magnitudes of such a matrix are not supported",
+                  file_.path, quoted_name(module.tensor));
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      TRY(add_as(parts[i].name, module, parts[i], magnitudes[i]));
     }
     return {};
   }
 
-  Status add_as(std::string_view tensor, const AdapterModule& module, const TensorInfo& b) {
-    const std::optional<MatrixPlace> place = place_of(model_, tensor, b.n_rows());
-    if (!place) return unknown(module);
-    const bool is_like_model = is_gguf_ == (model_.file->container() == "gguf");
-    if (!is_like_model && !is_of_both_containers(*model_.family, place->roles)) {
-      return fail(Code::unsupported,
-                  "{}: '{}': in {} this matrix has another form than in the model's file; load the "
-                  "model from {}",
-                  file_.path, quoted_name(module.tensor),
-                  is_gguf_ ? "GGUF files" : "checkpoints of transformers",
-                  is_gguf_ ? "one" : "its folder");
+  // A tied output is a matrix of its own for PEFT. MLX computes it with the embedding's module, and
+  // so with its adapter.
+  Status add_to_end(ModelEnd end, const AdapterModule& module) {
+    TRY(check_container({}, module.tensor));
+    const bool embeds = end == ModelEnd::token_embd;
+    matrices_.push_back(
+        {.a = TRY(embeds ? rows_of(transposed_matrix(module.a), true) : rows_of(module.a)),
+         .b = TRY(rows_of(module.b)),
+         .scale = module.scale,
+         .magnitudes = numbers_of(module.magnitudes),
+         .end = end});
+    const bool is_for_both = embeds && file_.container == AdapterContainer::mlx &&
+                             model_.file->find_tensor("output.weight") == nullptr &&
+                             !model_.output.empty();
+    if (!is_for_both) return {};
+    matrices_.push_back({.a = TRY(rows_of(transposed_matrix(module.b))),
+                         .b = TRY(rows_of(transposed_matrix(module.a))),
+                         .scale = module.scale,
+                         .end = ModelEnd::output});
+    return {};
+  }
+
+  Status add(const AdapterWhole& whole) {
+    const std::optional<ModelEnd> end = end_of(names_.gguf_of(whole.tensor).gguf);
+    if (!end) return unknown(whole.tensor);
+    TRY(check_container({}, whole.tensor));
+    if (whole.is_base) {
+      const Status same = check_base_copy(model_, *end, whole.matrix);
+      if (same.ok()) return same;
+      return fail(same.code(), "{}: '{}': {}", file_.path, quoted_name(whole.tensor),
+                  same.message());
     }
+    wholes_.push_back({*end, TRY(rows_of(whole.matrix, *end == ModelEnd::token_embd))});
+    return {};
+  }
+
+  // Whether the matrices are those of the model's file.
+  Status check_container(std::span<const Role> roles, std::string_view tensor) const {
+    const bool is_like_model = is_gguf_ == (model_.file->container() == "gguf");
+    if (is_like_model || is_of_both_containers(*model_.family, roles)) return {};
+    return fail(Code::unsupported,
+                "{}: '{}': in {} this matrix has another form than in the model's file; load the "
+                "model from {}",
+                file_.path, quoted_name(tensor),
+                is_gguf_ ? "GGUF files" : "checkpoints of transformers",
+                is_gguf_ ? "one" : "its folder");
+  }
+
+  Status add_as(std::string_view tensor, const AdapterModule& module, const TensorInfo& b,
+                const TensorInfo& magnitudes) {
+    const std::optional<MatrixPlace> place = place_of(model_, tensor, b.n_rows());
+    if (!place) return unknown(module.tensor);
+    TRY(check_container(place->roles, module.tensor));
     AdapterMatrices matrices{.layer = place->layer,
                              .roles = place->roles,
-
                              .a = TRY(rows_of(module.a)),
                              .b = TRY(rows_of(b)),
                              .scale = module.scale,
-                             .order = place->order};
+                             .order = place->order,
+                             .magnitudes = numbers_of(magnitudes)};
     const bool is_moved = model_.family->qkv_rows != QkvRows::one_after_another;
     if (!is_gguf_ && is_moved && place->roles.size() > 1 && place->roles.front() == Role::q) {
       const LayerPlan& plan = model_.plans[static_cast<size_t>(place->layer)];
       const HeadCounts counts{plan.n_heads, plan.n_kv_heads, plan.head_dim};
       if (std::ssize(matrices.b.rows) != counts.n_rows()) return unlike(module, counts.n_rows());
       put_one_after_another(matrices.b.rows, model_.family->qkv_rows, counts);
+      put_one_after_another(matrices.magnitudes, model_.family->qkv_rows, counts);
     }
     matrices_.push_back(std::move(matrices));
     return {};
   }
 
-  Status unknown(const AdapterModule& module) const {
+  Status unknown(std::string_view tensor) const {
     return fail(Code::invalid, "{}: '{}' is not a matrix of the model's layers", file_.path,
-                quoted_name(module.tensor));
+                quoted_name(tensor));
   }
   Status unlike(const AdapterModule& module, int64_t n_rows) const {
     return fail(Code::invalid, "{}: '{}': B has {} rows, and the model's matrix {}", file_.path,
@@ -175,6 +246,7 @@ class AdapterBinder {
   TensorNames names_;
   bool is_gguf_;
   std::vector<AdapterMatrices> matrices_;
+  std::vector<WholeMatrix> wholes_;
 };
 
 }  // namespace
@@ -184,8 +256,11 @@ Result<LoadedAdapter> bind_adapter(std::shared_ptr<const Model> model, const Ada
   Adapter adapter = TRY(AdapterBinder(*model, file).bind(pool));
   int64_t n_bytes = 0;
   for (const LowRank& added : adapter.products) {
-    if (!added.empty()) n_bytes += added.a.n_bytes() + added.b.n_bytes();
+    if (added.empty()) continue;
+    n_bytes += added.a.n_bytes() + added.b.n_bytes() + added.factors.memory.n_bytes +
+               added.shifts.memory.n_bytes;
   }
+  n_bytes += adapter.token_embd.n_bytes() + adapter.output.n_bytes();
   return LoadedAdapter{std::move(adapter), std::move(model), info_of(file), n_bytes, file.stamps};
 }
 

@@ -504,13 +504,22 @@ def adapter_seeds():
             (f"base_model.model.{q}.lora_B.default.weight", [6, 2])]
     yield "peft", folder(2, {"peft_type": "LORA", "r": 2, "lora_alpha": 3, "use_rslora": True,
                              "alpha_pattern": {"q_proj": 5}, "rank_pattern": {f"^{q}": 2}}, *peft)
-    yield "peft_dora", folder(2, {"peft_type": "LORA", "r": 2, "use_dora": True}, *peft)
+    yield "peft_dora", folder(2, {"peft_type": "LORA", "r": 2, "use_dora": True}, *peft,
+                              (f"base_model.model.{q}.lora_magnitude_vector", [6, 1]))
+    embd = "base_model.model.model.embed_tokens"
+    yield "peft_ends", folder(2, {"peft_type": "LORA", "r": 2, "modules_to_save": ["lm_head"]},
+                              (f"{embd}.base_layer.weight", [5, 4]), (f"{embd}.lora_embedding_A", [2, 5]),
+                              (f"{embd}.lora_embedding_B", [4, 2]), ("base_model.model.lm_head.weight", [5, 4]))
     yield "mlx", folder(1, {"lora_parameters": {"rank": 2, "alpha": 4, "scale": 10.0}},
                         (f"{q}.lora_a", [4, 2]), (f"{q}.lora_b", [2, 6]))
     yield "gguf", b"\0" + gguf([("general.type", STRING, "adapter"), ("adapter.type", STRING, "lora"),
                                 ("adapter.lora.alpha", F32, 3.0)],
                                [("blk.0.attn_q.weight.lora_a", [4, 2], 0, bytes(32)),
                                 ("blk.0.attn_q.weight.lora_b", [2, 6], 0, bytes(48))])
+    yield "gguf_embd", b"\0" + gguf([("general.type", STRING, "adapter"), ("adapter.type", STRING, "lora"),
+                                     ("adapter.lora.alpha", F32, 3.0)],
+                                    [("token_embd.weight.lora_a", [2, 5], 0, bytes(40)),
+                                     ("token_embd.weight.lora_b", [2, 4], 0, bytes(32))])
 
 
 def main():

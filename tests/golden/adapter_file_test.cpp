@@ -30,6 +30,21 @@ TestMatrix random_matrix(std::string name, int64_t n_rows, int64_t n_cols, Rng& 
   return matrix;
 }
 
+TestMatrix renamed(TestMatrix matrix, std::string name) {
+  matrix.name = std::move(name);
+  return matrix;
+}
+
+// Its rows are the columns of the other.
+TestMatrix turned(const TestMatrix& matrix) {
+  TestMatrix result = counted("", matrix.n_cols, matrix.n_rows);
+  for (int64_t i = 0; i < matrix.n_rows * matrix.n_cols; ++i) {
+    const int64_t at = i % matrix.n_cols * matrix.n_rows + i / matrix.n_cols;
+    result.numbers[static_cast<size_t>(at)] = matrix.numbers[static_cast<size_t>(i)];
+  }
+  return result;
+}
+
 // A and B of one matrix of the model's checkpoint.
 struct Pair {
   std::string gguf, hf;  // names of the tensor
@@ -145,6 +160,72 @@ TEST(AdapterFiles, ContainersOfModelAndAdapterDoNotMatter) {
   }
 }
 
+// A table's adapter has a row for each token in a GGUF file and in MLX's, and a column in PEFT's;
+// MLX computes a tied output with it as well.
+TEST(AdapterFiles, ContainersOfAdaptersOfTheEndsDoNotMatter) {
+  for (const char* name : {"llama2", "qwen3"}) {
+    const auto model = *load_model(model_folder(name));
+    const int64_t n_vocab = model->h.n_vocab, n_embd = model->h.n_embd;
+    Rng rng(9);
+    const TestMatrix a = random_matrix("", kRank, n_vocab, rng);
+    const TestMatrix b = random_matrix("", n_embd, kRank, rng);
+    const TestFolder peft, both, mlx, gguf;
+    const std::string embd = "base_model.model.model.embed_tokens.lora_embedding_";
+    const std::string head = "base_model.model.lm_head.lora_";
+    const std::string config =
+        fmt::format(R"({{"peft_type":"LORA","r":{},"lora_alpha":{}}})", kRank, kAlpha);
+    const TestMatrix at = turned(a), bt = turned(b);
+    peft.write("adapter_config.json", config);
+    peft.write("adapter_model.safetensors",
+               safetensors_of({renamed(a, embd + "A"), renamed(b, embd + "B")}));
+    both.write("adapter_config.json", config);
+    both.write("adapter_model.safetensors",
+               safetensors_of({renamed(a, embd + "A"), renamed(b, embd + "B"),
+                               renamed(bt, head + "A.weight"), renamed(at, head + "B.weight")}));
+    mlx.write("adapter_config.json", R"({"lora_parameters":{"rank":3,"scale":2.0}})");
+    mlx.write("adapters.safetensors", safetensors_of({renamed(at, "model.embed_tokens.lora_a"),
+                                                      renamed(bt, "model.embed_tokens.lora_b")}));
+    const Pair pair = {"token_embd.weight", "", at, b};
+    const std::string gguf_path = write_gguf(gguf, {pair}, *model);
+    const std::vector<float> adapted = logits_of(model, peft.path());
+    EXPECT_NE(adapted, logits_of(model, "")) << name;
+    EXPECT_EQ(logits_of(model, gguf_path), adapted) << name;
+    const bool is_tied = model->file->find_tensor("output.weight") == nullptr;
+    EXPECT_EQ(is_tied, std::string(name) == "qwen3");
+    EXPECT_NE(logits_of(model, both.path()), adapted) << name;
+    EXPECT_EQ(logits_of(model, mlx.path()), logits_of(model, (is_tied ? both : peft).path()))
+        << name;
+  }
+}
+
+// PEFT saves the base's matrix beside an adapter of it.
+TEST(AdapterFiles, TheBaseThatComesWithAnAdapterIsTheModels) {
+  const auto model = *load_model(model_folder("llama2"));
+  const int64_t n_vocab = model->h.n_vocab, n_embd = model->h.n_embd;
+  Rng rng(9);
+  const std::string head = "base_model.model.lm_head.";
+  const TestMatrix a = random_matrix(head + "lora_A.weight", kRank, n_embd, rng);
+  const TestMatrix b = random_matrix(head + "lora_B.weight", n_vocab, kRank, rng);
+  TestMatrix base = random_matrix(head + "base_layer.weight", n_vocab, n_embd, rng);
+  const TensorInfo& own = *model->file->find_tensor("output.weight");
+  for (int64_t row = 0; row < n_vocab; ++row)
+    own.decode_row(row, &base.numbers[static_cast<size_t>(row * n_embd)]);
+  const auto refusal = [&](const TestMatrix& copy) {
+    const TestFolder folder;
+    folder.write("adapter_config.json", R"({"peft_type":"LORA","r":3})");
+    folder.write("adapter_model.safetensors", safetensors_of({a, b, copy}));
+    const auto loaded = load_adapter(model, folder.path(), 1);
+    return loaded ? "" : loaded.error().message().substr(folder.path().size() + 2);
+  };
+  EXPECT_EQ(refusal(base), "");
+  EXPECT_EQ(refusal(random_matrix(base.name, n_vocab + 1, n_embd, rng)),
+            "'lm_head.weight': the base's matrix that it has is of another shape than the model's");
+  base.numbers[static_cast<size_t>(2 * n_embd)] += 0.01F;
+  EXPECT_EQ(refusal(base),
+            "'lm_head.weight': row 2 of the base's matrix that it has differs from the model's; "
+            "adapters with another base are not supported");
+}
+
 TEST(AdapterFiles, WhatTheModelLacksIsRefusedByItsName) {
   const auto model = *load_model(model_folder("llama2"));
   const auto refusal = [&](const std::string& module, int64_t n_in = 4, int64_t n_out = 4) {
@@ -162,7 +243,10 @@ TEST(AdapterFiles, WhatTheModelLacksIsRefusedByItsName) {
             "'model.layers.0.mlp.gate_proj2.weight' is not a matrix of the model's layers");
   EXPECT_EQ(refusal("model.layers.99.mlp.up_proj"),
             "'model.layers.99.mlp.up_proj.weight' is not a matrix of the model's layers");
-  EXPECT_EQ(refusal("lm_head"), "'lm_head.weight' is not a matrix of the model's layers");
+  EXPECT_EQ(refusal("lm_head"),
+            fmt::format("adapter: output: the matrices are (8, 4) and (4, 8), and the model's "
+                        "({}, {})",
+                        model->h.n_vocab, model->h.n_embd));
   EXPECT_EQ(refusal("model.layers.0.mlp.up_proj"),
             fmt::format("adapter: layer 0, ffn_up: A is (8, 4), expected (rank, {}) with a rank of "
                         "at least 1",

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Our logits with adapters against transformers and PEFT, on the tiny random models of all families
-(see compare_families.py), with adapters of random targets, ranks and scales.
+(see compare_families.py), with adapters of random targets, ranks and scales: of projections, of the
+embedding and the output, tied or not, with magnitudes (DoRA) and with whole matrices.
 
     compare_adapters.py --seed 1 --count 3              3 of each family
     compare_adapters.py --family gemma2 --count 20
@@ -34,8 +35,9 @@ KINDS = (torch.nn.Linear, transformers.pytorch_utils.Conv1D)
 FAILING = ("different", "no effect", "unnamed", "crash")
 
 
-def draw_config(model, draw):
-    """A LoraConfig for some kinds of projections, all of them in half of the draws."""
+def draw_config(model, draw, kinds_of_draw):
+    """A LoraConfig for some kinds of projections, all of them in half of the draws, and for the
+    model's ends, magnitudes and whole matrices in shares of them."""
     names = [name for name, module in model.named_modules()
              if isinstance(module, KINDS) and re.search(r"\.\d+\.", f".{name}")]
     # PEFT puts adapters on all experts where it meets these.
@@ -48,17 +50,45 @@ def draw_config(model, draw):
     chosen = kinds if draw.random() < 0.5 else draw.sample(kinds, draw.randint(1, len(kinds)))
     targets = [name for name in names if name.rsplit(".", 1)[1] in chosen]
     odd = draw.choice(targets)
-    return peft.LoraConfig(
-        r=draw.choice((1, 2, 3, 8, 17)), lora_alpha=draw.choice((1, 5, 16)), target_modules=targets,
-        use_rslora=draw.random() < 0.3, rank_pattern={odd: 5} if draw.random() < 0.5 else {},
-        alpha_pattern={chosen[0]: 7} if draw.random() < 0.5 else {})
+    rank = draw.choice((1, 2, 3, 8, 17))
+    config = {
+        "r": rank, "lora_alpha": draw.choice((1, 5, 16)), "target_modules": targets,
+        "use_rslora": draw.random() < 0.3, "rank_pattern": {odd: 5} if draw.random() < 0.5 else {},
+        "alpha_pattern": {chosen[0]: 7} if draw.random() < 0.5 else {}}
+    # transformers divides RWKV's weights, and not the lengths that PEFT took of them.
+    may_have_magnitudes = getattr(model.config, "rescale_every", 0) == 0
+    if draw.random() < kinds_of_draw["dora"] and may_have_magnitudes:
+        config["use_dora"] = True
+    ends = ends_of(model)
+    if ends and draw.random() < kinds_of_draw["ends"]:
+        config["target_modules"] = targets + draw.sample(ends, draw.randint(1, len(ends)))
+        config["ensure_weight_tying"] = draw.random() < 0.3
+    elif ends and draw.random() < kinds_of_draw["whole"]:
+        config["modules_to_save"] = draw.sample(ends, draw.randint(1, len(ends)))
+    return peft.LoraConfig(**config)
+
+
+def ends_of(model):
+    """The names of the embedding and the output, where the class knows them."""
+    try:
+        modules = (model.get_input_embeddings(), model.get_output_embeddings())
+    except (NotImplementedError, AttributeError):
+        return []
+    return [name for name, module in model.named_modules()
+            if any(module is end for end in modules) and isinstance(module, KINDS + (torch.nn.Embedding,))]
 
 
 def fill(adapted, seed):
     """Numbers for A and B that move the logits by something like their own size."""
     generator = torch.Generator().manual_seed(seed)
     for name, values in sorted(adapted.named_parameters()):
-        if "lora_" in name:
+        if "lora_magnitude_vector" in name:
+            values.data *= torch.rand(values.shape, generator=generator) + 0.5
+        elif "modules_to_save" in name:
+            values.data += torch.randn(values.shape, generator=generator) * values.data.std() * 0.3
+        elif "lora_embedding_A" in name:
+            values.data = torch.randn(values.shape, generator=generator) * 0.3
+        elif "lora_" in name:
             values.data = torch.randn(values.shape, generator=generator) * 0.8 / values.shape[1]**0.5
 
 
@@ -71,7 +101,7 @@ def divide_as_rwkv(adapted, every):
             values.data /= 2 ** (int(found[1]) // every)
 
 
-def one_case(case, seed, engine):
+def one_case(case, seed, engine, kinds_of_draw):
     """(verdict, detail) of one model and one adapter."""
     draw = random.Random(seed)
     prompts = verdicts.prompts_of(case)[:2]
@@ -88,7 +118,7 @@ def one_case(case, seed, engine):
         model = reference.Model(folder)
         model.second, model.source = second, source
         try:
-            adapted = peft.get_peft_model(model.model, draw_config(model.model, draw))
+            adapted = peft.get_peft_model(model.model, draw_config(model.model, draw, kinds_of_draw))
         except ValueError as error:
             raise reference.Refused(reference.one_line(error)) from error
         adapted.eval()
@@ -130,14 +160,18 @@ def main():
     parser.add_argument("--family", action="append", choices=sorted(FAMILIES))
     parser.add_argument("--seed", default="1")
     parser.add_argument("--count", type=int, default=2, help="of each family")
+    parser.add_argument("--ends", type=float, default=0.3, help="share with adapters of them")
+    parser.add_argument("--dora", type=float, default=0.3, help="share with magnitudes")
+    parser.add_argument("--whole", type=float, default=0.2, help="share with whole matrices")
     args = parser.parse_args()
+    kinds_of_draw = {"ends": args.ends, "dora": args.dora, "whole": args.whole}
     engine, totals = Engine(args.binary), collections.Counter()
     for family in args.family or sorted(FAMILIES):
         counts, details = collections.Counter(), {}
         for number in range(args.count):
             seed = f"{args.seed}/{family}/{number}"
             try:
-                verdict, detail = one_case(FAMILIES[family].draw(seed), seed, engine)
+                verdict, detail = one_case(FAMILIES[family].draw(seed), seed, engine, kinds_of_draw)
             except reference.Refused as refused:
                 verdict, detail = "no reference", str(refused)
             counts[verdict] += 1
