@@ -28,6 +28,7 @@ struct EvalCall {
   bool json = false;
   bool markdown = false;
   bool exact = false;
+  bool runs_code = false;
   int64_t limit = 0;
   std::string form = "samples";
   std::string shots_file, subject;
@@ -47,7 +48,8 @@ Json likelihood_json(const Likelihood& one) {
           {"token_logprobs", Json(one.token_logprobs)}};
 }
 
-Json sample_json(SampleKind kind, const SampleScore& score) {
+Json sample_json(const EvalTask& task, const SampleScore& score) {
+  const SampleKind kind = task.kind;
   Json sample = Json::object();
   if (kind != SampleKind::answer) {
     Json parts = Json::array();
@@ -70,7 +72,7 @@ Json sample_json(SampleKind kind, const SampleScore& score) {
       break;
     case SampleKind::answer:
       sample["answer"] = score.answer;
-      sample["exact_match"] = score.is_right;
+      sample[task.rules.front() == AnswerRule::passes ? "passed" : "exact_match"] = score.is_right;
       sample["by_rule"] = Json(score.is_expected);
       break;
   }
@@ -93,7 +95,7 @@ Json report_json(const EvalCall& call, const Evaluated& done, bool with_samples)
   if (!with_samples) return report;
   Json samples = Json::array();
   for (const SampleScore& score : done.scores) {
-    samples.push_back(sample_json(done.task.kind, score));
+    samples.push_back(sample_json(done.task, score));
   }
   report["samples"] = std::move(samples);
   return report;
@@ -147,6 +149,13 @@ Status check_exact(const CommandLine& line, const EvalTask& task) {
   return fail(Code::invalid, "--kv means nothing with --exact: keys and values stay float32");
 }
 
+// Models of short contexts write shorter programs.
+void shorten_answers(EvalTask& task, int64_t most) {
+  for (EvalSample& sample : task.samples) {
+    sample.max_new_tokens = std::min(sample.max_new_tokens, most);
+  }
+}
+
 Result<Evaluated> evaluate(const CommandLine& line, const EvalCall& call) {
   Evaluated done;
   done.task = TRY(read_task(call));
@@ -157,8 +166,11 @@ Result<Evaluated> evaluate(const CommandLine& line, const EvalCall& call) {
   if (!call.out.empty()) file.emplace(TRY(create_output(call.out, call.force, *model, call.task)));
   EvalLimits limits;
   limits.max_tokens = TRY(context_of(*model, call.engine.n_ctx));
+  if (call.runs_code) shorten_answers(done.task, limits.max_tokens / 2);
   limits.n_threads = call.engine.n_threads;
   limits.kv_type = call.kv_type;
+  std::optional<ProgramCheck> programs;
+  if (call.runs_code) limits.programs = &programs.emplace(TRY(ProgramCheck::open()));
   std::unique_ptr<ExactModel> exact;
   if (call.exact) {
     TRY(check_exact(line, done.task));
@@ -190,6 +202,11 @@ std::string fault_of(const CommandLine& line, const EvalCall& call) {
       return fmt::format("{} is for files as published: give --form", flag);
     }
   }
+  const bool writes_code = find_published_form(call.form) == PublishedForm::humaneval;
+  if (writes_code != call.runs_code) {
+    return writes_code ? "--form humaneval runs programs that the model writes: give --run-code"
+                       : "--run-code is for --form humaneval";
+  }
   if ((call.n_shots > 0) != !call.shots_file.empty()) {
     return "--shots and --shots-from belong together";
   }
@@ -206,8 +223,12 @@ void declare_eval(CommandLine& line, EvalCall& call) {
             "\"answer\": text, \"until\": […]}");
   line.text("--form", call.form,
             "How the file asks: samples, or as published: lambada (lines {\"text\"}), mmlu (rows "
-            "of CSV), gsm8k (lines {\"question\", \"answer\"})");
-  line.choices({"samples", "lambada", "mmlu", "gsm8k"});
+            "of CSV), gsm8k (lines {\"question\", \"answer\"}), humaneval (lines {\"prompt\", "
+            "\"entry_point\", \"test\"})");
+  line.choices({"samples", "lambada", "mmlu", "gsm8k", "humaneval"});
+  line.flag("--run-code", call.runs_code,
+            "For humaneval: run the Python programs that the model writes, each in a sandbox "
+            "without network and files (bwrap)");
   line.integer("--shots", call.n_shots, 0, 1000,
                "For mmlu and gsm8k: samples with their answers, shown before each question");
   line.text("--shots-from", call.shots_file, "The file of the same form that they are taken from");

@@ -27,10 +27,10 @@ void check(const ruv::Result<ruv::EvalTask>& read) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   check(ruv::read_task_lines(bytes, "f", 0));
-  for (const char* const name : {"lambada", "mmlu", "gsm8k"}) {
+  for (const char* const name : {"lambada", "mmlu", "gsm8k", "humaneval"}) {
     const ruv::PublishedForm form = *ruv::find_published_form(name);
     check(ruv::read_published(form, {bytes, "f"}, {}));
-    if (form == ruv::PublishedForm::lambada) continue;
+    if (form == ruv::PublishedForm::lambada || form == ruv::PublishedForm::humaneval) continue;
     check(
         ruv::read_published(form, {bytes, "f"}, {.limit = 2, .n_shots = 1, .shots = {bytes, "f"}}));
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/checked_program.h"
 #include "eval/text_pairs.h"
 #include "ruv/engine.h"
 #include "train/exact_model.h"
@@ -27,6 +28,8 @@ struct EvalLimits {
   KvType kv_type = KvType::f16;  // the engine's
   // Computes likelihoods in place of the engine. Null: the engine does.
   ExactModel* exact = nullptr;
+  // Runs programs that the model writes. Null: tasks that need it are refused.
+  const ProgramCheck* programs = nullptr;
   // Told of the share done in [0, 1]; false stops the work (cancelled). May be null.
   std::function<bool(double)> go_on = {};
 };

@@ -15,7 +15,9 @@ constexpr std::string_view kLetters = "ABCD";
 constexpr std::pair<std::string_view, PublishedForm> kForms[] = {
     {"lambada", PublishedForm::lambada},
     {"mmlu", PublishedForm::mmlu},
-    {"gsm8k", PublishedForm::gsm8k}};
+    {"gsm8k", PublishedForm::gsm8k},
+    {"humaneval", PublishedForm::humaneval}};
+constexpr int64_t kMostProgramTokens = 1024;
 
 // A question with its answer, as it is shown and as it is asked.
 struct Question {
@@ -99,6 +101,21 @@ Result<EvalTask> read_lambada(const PublishedFile& file, int64_t limit) {
   return task;
 }
 
+// A program ends where something follows its function.
+Result<EvalTask> read_humaneval(const PublishedFile& file, int64_t limit) {
+  EvalTask task{.kind = SampleKind::answer, .rules = {AnswerRule::passes}, .samples = {}};
+  TRY(each_line_object(file.content, file.source, limit, [&](const Json& line) -> Status {
+    const std::string function = TRY(member_text(line, "entry_point"));
+    EvalSample& sample = task.samples.emplace_back();
+    sample.context = TRY(member_text(line, "prompt"));
+    sample.expected = fmt::format("{}\ncheck({})", TRY(member_text(line, "test")), function);
+    sample.until = {"\nclass", "\ndef", "\n#", "\nif", "\nprint"};
+    sample.max_new_tokens = kMostProgramTokens;
+    return {};
+  }));
+  return task;
+}
+
 // What is shown before every question.
 std::string shown(const Questions& shots, std::string_view subject) {
   std::string text;
@@ -141,15 +158,17 @@ std::optional<PublishedForm> find_published_form(std::string_view name) {
 Result<EvalTask> read_published(PublishedForm form, const PublishedFile& file,
                                 const PublishedOptions& options) {
   const bool is_lambada = form == PublishedForm::lambada;
-  if (is_lambada && options.n_shots > 0) {
-    return fail(Code::invalid, "LAMBADA is a text to continue: nothing is shown before it");
+  const bool continues = is_lambada || form == PublishedForm::humaneval;
+  if (continues && options.n_shots > 0) {
+    return fail(Code::invalid, "{}: nothing is shown before it",
+                is_lambada ? "LAMBADA is a text to continue" : "HumanEval is programs to continue");
   }
   if (form != PublishedForm::mmlu && !options.subject.empty()) {
     return fail(Code::invalid, "a subject is said of questions of MMLU alone");
   }
   EvalTask task;
-  if (is_lambada) {
-    task = TRY(read_lambada(file, options.limit));
+  if (continues) {
+    task = TRY((is_lambada ? read_lambada : read_humaneval)(file, options.limit));
   } else {
     const auto read = form == PublishedForm::mmlu ? read_mmlu : read_gsm8k;
     Questions shots;

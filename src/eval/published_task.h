@@ -13,8 +13,10 @@ enum class PublishedForm : uint8_t {
   lambada,  // lines {"text"}: the last word after all before it
   mmlu,     // rows question, four choices, answer (a letter or the place from 0): the letter
   gsm8k,    // lines {"question", "answer"}: a written solution, whose number counts
+  // Lines {"prompt", "entry_point", "test"}: the rest of a program, which must pass the test.
+  humaneval,
 };
-// Nothing for an unknown name: "lambada", "mmlu", "gsm8k".
+// Nothing for an unknown name: "lambada", "mmlu", "gsm8k", "humaneval".
 std::optional<PublishedForm> find_published_form(std::string_view name);
 
 // A file that was read whole.
@@ -34,8 +36,8 @@ struct PublishedOptions {
   std::string subject = {};
 };
 
-// Fails: invalid (no samples, fewer than n_shots of them or of more than 1 MiB, shots for LAMBADA)
-// or corrupt, with the file's name and the line.
+// Fails: invalid (no samples, fewer than n_shots of them or of more than 1 MiB, shots for LAMBADA
+// and HumanEval) or corrupt, with the file's name and the line.
 Result<EvalTask> read_published(PublishedForm form, const PublishedFile& file,
                                 const PublishedOptions& options);
 

@@ -51,9 +51,28 @@ void judge(const EvalSample& sample, SampleKind kind, SampleScore& score) {
   score.is_right_by_length = score.chosen_by_length == sample.gold;
 }
 
+// Whether an answer is right under each rule of the task.
+Result<std::vector<bool>> judged_answer(const EvalTask& task, const EvalSample& sample,
+                                        const std::string& answer, const EvalLimits& limits) {
+  std::vector<bool> right;
+  for (const AnswerRule rule : task.rules) {
+    if (rule != AnswerRule::passes) {
+      right.push_back(is_expected(rule, answer, sample.expected));
+      continue;
+    }
+    const std::string program = sample.context + answer + "\n" + sample.expected;
+    right.push_back(TRY(limits.programs->passes(program)));
+    if (limits.go_on && !limits.go_on(1)) return fail(Code::cancelled, "the work was stopped");
+  }
+  return right;
+}
+
 // Answers are generated greedily and compared with what is expected.
 Result<std::vector<SampleScore>> run_answers(Engine& engine, const PairEncoder& encoder,
                                              const EvalTask& task, const EvalLimits& limits) {
+  if (task.rules.front() == AnswerRule::passes && limits.programs == nullptr) {
+    return fail(Code::invalid, "this task runs programs that the model writes, which is not on");
+  }
   std::vector<GenerateTask> asked;
   for (const EvalSample& sample : task.samples) {
     asked.push_back({sample.context, sample.until, sample.max_new_tokens});
@@ -62,10 +81,7 @@ Result<std::vector<SampleScore>> run_answers(Engine& engine, const PairEncoder& 
   std::vector<SampleScore> scores(answers.size());
   for (size_t i = 0; i < scores.size(); ++i) {
     scores[i].answer = std::move(answers[i]);
-    for (const AnswerRule rule : task.rules) {
-      scores[i].is_expected.push_back(
-          is_expected(rule, scores[i].answer, task.samples[i].expected));
-    }
+    scores[i].is_expected = TRY(judged_answer(task, task.samples[i], scores[i].answer, limits));
     scores[i].is_right = scores[i].is_expected.front();
   }
   return scores;
@@ -107,6 +123,8 @@ std::string_view metric_name(AnswerRule rule) {
       return "exact_match,strict-match";
     case AnswerRule::last_number:
       return "exact_match,flexible-extract";
+    case AnswerRule::passes:
+      return "pass@1";
   }
   return "";
 }

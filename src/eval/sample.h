@@ -25,7 +25,9 @@ struct EvalSample {
   size_t gold = 0;           // the right choice
   std::string continuation;  // exactly as it is scored
   std::string text;
-  std::string expected;  // answer: equal to the greedy one, without white space at both ends
+  // answer: equal to the greedy one, without white space at both ends; or the program of a test,
+  // which comes after the context and the greedy answer
+  std::string expected;
   std::vector<std::string> until;
   int64_t max_new_tokens = 256;
 };
@@ -53,8 +55,9 @@ struct SampleScore {
   bool is_right_by_length = false;
 };
 
-// Scores of all samples, in their order. Fails: as log_likelihoods and generate_all; invalid,
-// with the number of the sample.
+// Scores of all samples, in their order. Fails: as log_likelihoods, generate_all and
+// ProgramCheck::passes; invalid, with the number of the sample, or where programs are to be run and
+// the limits have nothing for it.
 Result<std::vector<SampleScore>> run_task(Engine& engine, const EvalTask& task,
                                           const EvalLimits& limits);
 

@@ -9,7 +9,7 @@ namespace ruv {
 
 // What the large products of training do with their factors. Sums are float32 either way.
 enum class FactorPrecision : uint8_t {
-  f32,   // nothing: the same bytes on every machine
+  f32,  // nothing: the same bytes on every machine
   // 8 bits of mantissa remain. Up to twice as fast where pairs of bf16 are multiplied at twice the
   // rate of float32, slower where they are not. Machines of one kind agree to the byte.
   bf16,

@@ -75,6 +75,21 @@ class EvalTest(unittest.TestCase):
         self.assertIn("belong together", self.refused(one, "--form", "gsm8k", "--shots", "1"))
         self.assertIn("give --form", self.refused(CHOICES, "--subject", "sums"))
 
+    def test_programs_are_run_where_that_is_asked_for(self):
+        # The model's part cannot change what the test sees.
+        task = [{"prompt": "def f(): return 1\n\ndef g():\n", "entry_point": "f",
+                 "test": "def check(f):\n    assert f() == %d\n" % right} for right in (1, 2)]
+        self.assertIn("give --run-code", self.refused(task, "--form", "humaneval"))
+        self.assertIn("is for --form humaneval", self.refused(ANSWERS, "--run-code"))
+        out = os.path.join(self.folder, "out.json")
+        done = call("eval", "--quiet", "--json", "--form", "humaneval", "--run-code", "--task", self.task(task),
+                    "--out", out)
+        if done.returncode and "sandbox" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(json.loads(done.stdout)["metrics"]["pass@1"]["value"], 0)
+        with open(out, encoding="utf-8") as file:
+            self.assertEqual([sample["passed"] for sample in json.load(file)["samples"]], [False, False])
+
     def test_a_line_that_is_no_sample_is_named(self):
         self.assertIn("task.jsonl: line 2", self.refused([CHOICES[0], {"context": "a", "choice": "b"}]))
 
