@@ -51,6 +51,8 @@ Status check_is_sum(const AdapterFile& file) {
   };
   for (const AdapterModule& module : file.modules) {
     if (module.has_magnitudes()) return refused(module.tensor, "has magnitudes (DoRA)");
+    const bool has_biases = file.has_own_biases && !module.biases.shape.empty();
+    if (has_biases) return refused(module.tensor, "has biases");
     if (module.is_embedding) return refused(module.tensor, "is an embedding");
   }
   for (const AdapterWhole& whole : file.wholes) {

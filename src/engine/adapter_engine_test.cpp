@@ -147,7 +147,7 @@ TEST_F(AdapterEngineTest, ScalesAndMixesWithoutAMeaningAreRefused) {
   EXPECT_EQ(refusal({{lengths}}), "");
   EXPECT_EQ(refusal({{other, 0.5F}, {lengths}, {whole, 0}}), "");
   EXPECT_EQ(refusal({{other}, {lengths, 0.5F}}),
-            "adapters[1]: it has magnitudes of rows (DoRA), which are for a scale of 1, and the "
+            "adapters[1]: it has magnitudes or biases of rows, which are for a scale of 1, and the "
             "scale is 0.5");
   EXPECT_EQ(refusal({{whole}, {other, 0}}), "");
   EXPECT_EQ(refusal({{whole, -1}}),

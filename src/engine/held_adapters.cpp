@@ -51,7 +51,7 @@ Status check_adapters(std::span<const AdapterUse> uses, const Model& model, int6
     if (use.scale != 0 && use.scale != 1 && (adapter.has_factors() || adapter.replaces())) {
       return fail(Code::unsupported,
                   "adapters[{}]: it has {}, which are for a scale of 1, and the scale is {}", i,
-                  adapter.has_factors() ? "magnitudes of rows (DoRA)" : "whole matrices",
+                  adapter.has_factors() ? "magnitudes or biases of rows" : "whole matrices",
                   use.scale);
     }
     if (use.scale != 0 && adapter.replaces() && n_used > 1) {

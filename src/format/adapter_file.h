@@ -28,6 +28,7 @@ struct AdapterModule {
   TensorInfo a = {};           // (rank, n_in)
   TensorInfo b = {};           // (n_out, rank)
   TensorInfo magnitudes = {};  // (n_out, 1), the rows' lengths; no shape: what the sum gives
+  TensorInfo biases = {};      // (n_out, 1), in place of the base's; no shape: those
   float scale = 1;             // of B · A
   bool is_embedding = false;   // the file says that it is one; else it may be one nonetheless
 
@@ -49,9 +50,11 @@ struct AdapterFile {
   AdapterContainer container = AdapterContainer::peft;
   std::string base = {};  // the model that it was made for, as the file says; empty: it does not
   std::vector<AdapterModule> modules = {};  // by name
-  std::vector<AdapterWhole> wholes = {};    // in the file's order
-  std::vector<FileStamp> stamps = {};       // of all files that it was read from
-  std::vector<MappedFile> files = {};       // which the tensors lie in
+  // Biases of modules were trained; else they are said to be the base's own, as wholes may be.
+  bool has_own_biases = false;
+  std::vector<AdapterWhole> wholes = {};  // in the file's order
+  std::vector<FileStamp> stamps = {};     // of all files that it was read from
+  std::vector<MappedFile> files = {};     // which the tensors lie in
 };
 
 // Fails: not_found, corrupt (shapes that do not fit, a half that is missing), unsupported (a kind

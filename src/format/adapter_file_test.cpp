@@ -108,7 +108,7 @@ TEST(PeftAdapter, WhatWouldChangeTheSumsIsRefusedByItsKey) {
       {"alora_invocation_tokens", "[5]"},
       {"arrow_config", R"({"top_k":1})"},
       {"something_new", "1"},
-      {"bias", R"("all")"},
+      {"bias", R"("some")"},
       {"peft_type", R"("LOHA")"},
       {"init_lora_weights", R"("pissa_niter_4")"},
       {"init_lora_weights", R"("olora")"},
@@ -148,7 +148,7 @@ TEST(PeftAdapter, TensorsMustBePairs) {
   for (const char* other :
        {"base_model.model.lm_head.weight", "model.q_proj.lora_A.weight",
         "base_model.model.embed.lora_embedding_C", "base_model.model.q.lora_A.bias",
-        "base_model.model.lm_head.base_layer.bias", "base_model.model.q.lora_B.a.b.weight"}) {
+        "base_model.model.lm_head.bias", "base_model.model.q.lora_B.a.b.weight"}) {
     folder.tensors({counted(other, 2, 4)});
     EXPECT_EQ(folder.refusal(), fmt::format("tensor '{}' is not a matrix A or B of LoRA", other));
   }
@@ -202,6 +202,25 @@ TEST(PeftAdapter, RowsMayHaveLengths) {
   folder.tensors({counted(kQ + ending, 6, 1)});
   EXPECT_EQ(refusal(R"("use_dora":true)"),
             fmt::format("tensor '{}{}' has no other half", kQ, ending));
+}
+
+TEST(PeftAdapter, BiasesAreTheBasesOrTrained) {
+  PeftFolder folder;
+  const std::string name = std::string(kQ) + ".base_layer.bias";
+  const auto with = [&](int64_t n_rows) {
+    folder.tensors({counted(PeftFolder::name("A"), 2, 4), counted(PeftFolder::name("B"), 6, 2),
+                    counted(name, n_rows, 1)});
+  };
+  with(6);
+  for (const char* bias : {"none", "lora_only", "all"}) {
+    const Result<AdapterFile> file = folder.read(fmt::format(R"("bias":"{}")", bias));
+    ASSERT_TRUE(file) << file.error().message();
+    EXPECT_EQ(file->has_own_biases, std::string_view(bias) != "none");
+    EXPECT_EQ(row_numbers(file->modules[0].biases, 5), std::vector<float>{5});
+  }
+  with(5);
+  EXPECT_EQ(folder.refusal("", Code::corrupt),
+            "'model.layers.0.self_attn.q_proj.weight' has 6 rows and the biases of 5");
 }
 
 TEST(PeftAdapter, ModulesToSaveAreWhole) {

@@ -18,13 +18,14 @@ Status AdapterHalves::add(std::string tensor, bool is_b, TensorInfo half, std::s
   return {};
 }
 
-Status AdapterHalves::add_magnitudes(std::string tensor, TensorInfo magnitudes,
-                                     std::string_view from) {
+Status AdapterHalves::add_column(std::string tensor, bool is_bias, TensorInfo column,
+                                 std::string_view from) {
   Halves& halves = halves_[std::move(tensor)];
-  if (halves.magnitudes) {
+  std::optional<TensorInfo>& place = is_bias ? halves.biases : halves.magnitudes;
+  if (place) {
     return fail(Code::corrupt, "{}: tensor '{}' repeats another", *source_, quoted_name(from));
   }
-  halves.magnitudes = std::move(magnitudes);
+  place = std::move(column);
   halves.from = from;
   return {};
 }
@@ -40,14 +41,17 @@ Result<std::vector<AdapterModule>> AdapterHalves::take() {
       return fail(Code::corrupt, "{}: the halves of '{}' have ranks {} and {}", *source_,
                   quoted_name(tensor), halves.a->shape[0], halves.b->shape[1]);
     }
-    if (halves.magnitudes && halves.magnitudes->shape[0] != halves.b->shape[0]) {
-      return fail(Code::corrupt, "{}: '{}' has {} rows and the lengths of {}", *source_,
-                  quoted_name(tensor), halves.b->shape[0], halves.magnitudes->shape[0]);
+    for (const auto* column : {&halves.magnitudes, &halves.biases}) {
+      if (!*column || (*column)->shape[0] == halves.b->shape[0]) continue;
+      return fail(Code::corrupt, "{}: '{}' has {} rows and the {} of {}", *source_,
+                  quoted_name(tensor), halves.b->shape[0],
+                  column == &halves.biases ? "biases" : "lengths", (*column)->shape[0]);
     }
     modules.push_back({.tensor = tensor,
                        .a = std::move(*halves.a),
                        .b = std::move(*halves.b),
                        .magnitudes = std::move(halves.magnitudes).value_or(TensorInfo()),
+                       .biases = std::move(halves.biases).value_or(TensorInfo()),
                        .is_embedding = halves.is_embedding});
   }
   if (modules.empty()) return fail(Code::corrupt, "{}: it has no matrices of an adapter", *source_);

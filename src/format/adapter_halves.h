@@ -15,17 +15,18 @@ class AdapterHalves {
   // The half A or B of a tensor of the base; `from` is the tensor's own name in the file. Fails:
   // corrupt (not a matrix, the half is there twice).
   Status add(std::string tensor, bool is_b, TensorInfo half, std::string_view from);
-  // The lengths of its rows, (n_out, 1). Fails: corrupt (they are there twice).
-  Status add_magnitudes(std::string tensor, TensorInfo magnitudes, std::string_view from);
+  // A number for each of its rows, (n_out, 1): their lengths, or biases. Fails: corrupt (they are
+  // there twice).
+  Status add_column(std::string tensor, bool is_bias, TensorInfo column, std::string_view from);
   // Says that it is an embedding.
   void note_embedding(const std::string& tensor) { halves_[tensor].is_embedding = true; }
   // All modules, by name, with scale 1. Fails: corrupt (a half is missing, ranks that differ, more
-  // or fewer lengths than rows, no module at all).
+  // or fewer lengths or biases than rows, no module at all).
   Result<std::vector<AdapterModule>> take();
 
  private:
   struct Halves {
-    std::optional<TensorInfo> a, b, magnitudes;
+    std::optional<TensorInfo> a, b, magnitudes, biases;
     std::string from;
     bool is_embedding = false;
   };

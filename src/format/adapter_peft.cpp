@@ -1,7 +1,8 @@
 // PEFT: adapter_config.json, and tensors "base_model.model.<module>.lora_A.weight" (rank, n_in) and
 // "….lora_B.weight" (n_out, rank), of embeddings "….lora_embedding_A" and "….lora_embedding_B";
 // with use_dora "….lora_magnitude_vector" (n_out). Beside those of embeddings the base's own matrix
-// is usually saved, "….base_layer.weight"; modules_to_save has whole ones.
+// is usually saved, "….base_layer.weight" and "….base_layer.bias"; modules_to_save has whole ones.
+// With bias the biases of modules are other ones than the base's.
 #include <algorithm>
 #include <cmath>
 
@@ -54,9 +55,9 @@ Status check_keys(const Members& config) {
   if (const std::string kind = TRY(config.text_or("peft_type", "")); kind != "LORA") {
     return config.wrong("peft_type", "is not LORA, the kind that is supported", Code::unsupported);
   }
-  if (const std::string bias = TRY(config.text_or("bias", "none")); bias != "none") {
-    return config.wrong("bias", "is not \"none\"; biases of adapters are not supported",
-                        Code::unsupported);
+  constexpr std::string_view kBiases[] = {"none", "lora_only", "all"};
+  if (const std::string bias = TRY(config.text_or("bias", "none")); !is_one_of(kBiases, bias)) {
+    return config.wrong("bias", "is not \"none\", \"lora_only\" or \"all\"", Code::unsupported);
   }
   const Json* const start = config.find("init_lora_weights");
   const bool is_plain = start == nullptr || start->is_null() || start->is_boolean() ||
@@ -141,7 +142,7 @@ Status set_scale(AdapterModule& module, const Scaling& scaling, const std::strin
   return {};
 }
 
-enum class PeftPiece : uint8_t { a, b, magnitudes, base, whole };
+enum class PeftPiece : uint8_t { a, b, magnitudes, biases, base, whole };
 
 struct PeftName {
   std::string_view module;
@@ -168,8 +169,12 @@ constexpr PeftMarker kMarkers[] = {{".lora_A", PeftPiece::a},
 // the marker.
 std::optional<PeftName> peft_name(std::string_view name) {
   constexpr std::string_view kWrapper = "base_model.model.", kEnding = ".weight";
+  constexpr std::string_view kBias = ".base_layer.bias";
   if (!name.starts_with(kWrapper)) return std::nullopt;
   name.remove_prefix(kWrapper.size());
+  if (name.ends_with(kBias)) {
+    return PeftName{name.substr(0, name.size() - kBias.size()), PeftPiece::biases};
+  }
   const bool has_ending = name.ends_with(kEnding);
   if (has_ending) name.remove_suffix(kEnding.size());
   for (const PeftMarker& marker : kMarkers) {
@@ -199,6 +204,7 @@ class PeftReader {
     }
     for (const SafetensorsTensor& stored : tensors) TRY(add(stored));
     file_.modules = TRY(halves_.take());
+    file_.has_own_biases = TRY(config_.text_or("bias", "none")) != "none";
     const bool is_dora = TRY(config_.truth("use_dora")).value_or(false);
     for (AdapterModule& module : file_.modules) {
       TRY(set_scale(module, scaling, source_));
@@ -232,8 +238,9 @@ class PeftReader {
                   quoted_name(stored.name));
     }
     std::string tensor = std::string(name->module) + ".weight";
-    if (name->piece == PeftPiece::magnitudes) {
-      return halves_.add_magnitudes(std::move(tensor), TRY(lengths_of(stored)), stored.name);
+    if (name->piece == PeftPiece::magnitudes || name->piece == PeftPiece::biases) {
+      return halves_.add_column(std::move(tensor), name->piece == PeftPiece::biases,
+                                TRY(column_of(stored)), stored.name);
     }
     TensorInfo matrix = TRY(adapter_matrix(stored, false, source_));
     if (name->piece == PeftPiece::base || name->piece == PeftPiece::whole) {
@@ -247,10 +254,10 @@ class PeftReader {
                        stored.name);
   }
 
-  Result<TensorInfo> lengths_of(SafetensorsTensor stored) const {
+  Result<TensorInfo> column_of(SafetensorsTensor stored) const {
     if (stored.shape.size() == 1) stored.shape.push_back(1);
-    TensorInfo lengths = TRY(adapter_matrix(stored, false, source_));
-    if (lengths.shape[1] == 1) return lengths;
+    TensorInfo column = TRY(adapter_matrix(stored, false, source_));
+    if (column.shape[1] == 1) return column;
     return fail(Code::corrupt, "{}: tensor '{}' is not a vector", source_,
                 quoted_name(stored.name));
   }

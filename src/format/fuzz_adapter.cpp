@@ -24,9 +24,11 @@ void look_at(const ruv::Result<ruv::AdapterFile>& file) {
     if (module.a.shape[0] != module.b.shape[1]) std::abort();
     touch(module.a);
     touch(module.b);
-    if (!module.has_magnitudes()) continue;
-    if (module.magnitudes.n_rows() != module.b.shape[0]) std::abort();
-    touch(module.magnitudes);
+    for (const ruv::TensorInfo* column : {&module.magnitudes, &module.biases}) {
+      if (column->shape.empty()) continue;
+      if (column->n_rows() != module.b.shape[0]) std::abort();
+      touch(*column);
+    }
   }
   for (const ruv::AdapterWhole& whole : file->wholes) touch(whole.matrix);
 }

@@ -103,9 +103,10 @@ Status check(const Model& model, const AdapterMatrices& m) {
     }
     TRY(check_shapes(model.plans[static_cast<size_t>(m.layer)], m));
   }
-  if (!m.magnitudes.empty() && m.magnitudes.size() != m.b.rows.size()) {
-    return fail(Code::invalid, "{}: {} magnitudes of {} rows", name_of(m), m.magnitudes.size(),
-                m.b.rows.size());
+  for (const std::vector<float>* numbers : {&m.magnitudes, &m.biases}) {
+    if (numbers->empty() || numbers->size() == m.b.rows.size()) continue;
+    return fail(Code::invalid, "{}: {} {} of {} rows", name_of(m), numbers->size(),
+                numbers == &m.biases ? "biases" : "magnitudes", m.b.rows.size());
   }
   if (!std::isfinite(m.scale)) {
     return fail(Code::invalid, "{}: the scale is {}", name_of(m), m.scale);
@@ -130,6 +131,8 @@ uint64_t hash_of(uint64_t before, const AdapterMatrices& m) {
   add_rows(key, m.a);
   add_rows(key, m.b);
   for (const float magnitude : m.magnitudes) key.number(std::bit_cast<uint32_t>(magnitude));
+  for (const float bias : m.biases) key.number(std::bit_cast<uint32_t>(bias));
+  key.number(m.has_own_biases);
   return key.hash(1);
 }
 
@@ -224,15 +227,21 @@ class AdapterMaker {
       added.a = a;
       added.b = TRY(pack(b));
       added.scale = m.scale;
-      if (m.magnitudes.empty()) continue;
-      std::vector<float> magnitudes;
-      for (const int64_t i : of_role) magnitudes.push_back(m.magnitudes[static_cast<size_t>(i)]);
-      put_in_order(magnitudes, role, plan, order_, model_);
-      const BaseRows& base = *TRY(base_rows());
+      const auto in_order = [&](const std::vector<float>& numbers) {
+        std::vector<float> picked;
+        if (numbers.empty()) return picked;
+        for (const int64_t i : of_role) picked.push_back(numbers[static_cast<size_t>(i)]);
+        put_in_order(picked, role, plan, order_, model_);
+        return picked;
+      };
+      std::vector<float> factors;
+      if (!m.magnitudes.empty()) {
+        const BaseRows& base = *TRY(base_rows());
+        factors = TRY(named(m, row_factors(base, base.of(m.layer, role), {m.a, b, m.scale},
+                                           in_order(m.magnitudes), pool_)));
+      }
       const Linear& linear = model_.layers[static_cast<size_t>(m.layer)][role];
-      TRY(set_lengths(
-          m, added, linear.bias,
-          row_factors(base, base.of(m.layer, role), {m.a, b, m.scale}, magnitudes, pool_)));
+      TRY(change_columns(m, added, linear.bias, std::move(factors), in_order(m.biases)));
     }
     return {};
   }
@@ -242,29 +251,58 @@ class AdapterMaker {
     added.a = TRY(*m.end == ModelEnd::token_embd ? look_up(m.a) : pack(m.a));
     added.b = TRY(pack(m.b));
     added.scale = m.scale;
-    if (m.magnitudes.empty()) return {};
-    const BaseRows& base = *TRY(base_rows());
-    const AddedRows rows{m.a, m.b, m.scale};
-    if (*m.end == ModelEnd::token_embd) {
-      return set_lengths(m, added, {}, column_factors(base, rows, m.magnitudes, pool_));
+    const bool embeds = *m.end == ModelEnd::token_embd;
+    std::vector<float> factors;
+    if (!m.magnitudes.empty()) {
+      const BaseRows& base = *TRY(base_rows());
+      const AddedRows rows{m.a, m.b, m.scale};
+      factors = TRY(named(m, embeds ? column_factors(base, rows, m.magnitudes, pool_)
+                                    : row_factors(base, base.output(), rows, m.magnitudes, pool_)));
     }
-    return set_lengths(m, added, model_.output_bias,
-                       row_factors(base, base.output(), rows, m.magnitudes, pool_));
+    return change_columns(m, added, embeds ? Vector() : model_.output_bias, std::move(factors),
+                          m.biases);
   }
 
-  // A product's bias is not multiplied by its factors: f · (x + bias) + (bias - f · bias).
-  Status set_lengths(const AdapterMatrices& m, LowRank& added, const Vector& bias,
-                     Result<std::vector<float>> factors) {
-    if (!factors) {
-      return fail(factors.error().code(), "{}: {}", name_of(m), factors.error().message());
-    }
+  static Result<std::vector<float>> named(const AdapterMatrices& m,
+                                          Result<std::vector<float>> numbers) {
+    if (numbers) return numbers;
+    return fail(numbers.error().code(), "{}: {}", name_of(m), numbers.error().message());
+  }
+
+  // A product's bias is not multiplied by its factors: f · (x + bias) + (new bias - f · bias).
+  Status change_columns(const AdapterMatrices& m, LowRank& added, const Vector& bias,
+                        std::vector<float> factors, std::vector<float> biases) {
+    std::vector<float> shifts(static_cast<size_t>(bias.size()));
     if (!bias.empty()) {
-      std::vector<float> shifts(factors->size());
       model_.device->download(bias.memory.start, std::as_writable_bytes(std::span(shifts)));
-      for (size_t i = 0; i < shifts.size(); ++i) shifts[i] -= (*factors)[i] * shifts[i];
-      added.shifts = TRY(model_.device->vector(std::move(shifts)));
     }
-    added.factors = TRY(model_.device->vector(std::move(*factors)));
+    if (!biases.empty()) TRY(check_biases(m, shifts, biases));
+    const bool changes = !biases.empty() && m.has_own_biases && biases != shifts;
+    if (factors.empty() && !changes) return {};
+    if (factors.empty()) factors.resize(shifts.size(), 1.0F);
+    for (size_t i = 0; i < shifts.size(); ++i) {
+      const float wanted = changes ? biases[i] : shifts[i];
+      shifts[i] = wanted - factors[i] * shifts[i];
+    }
+    if (!shifts.empty()) added.shifts = TRY(model_.device->vector(std::move(shifts)));
+    added.factors = TRY(model_.device->vector(std::move(factors)));
+    return {};
+  }
+
+  // A file of the model in f16 or bf16 may have rounded them.
+  static Status check_biases(const AdapterMatrices& m, std::span<const float> of_model,
+                             std::span<const float> biases) {
+    if (of_model.size() != biases.size()) {
+      return fail(Code::unsupported, "{}: the model's product has no bias that could be another",
+                  name_of(m));
+    }
+    for (size_t i = 0; i < biases.size(); ++i) {
+      const float off = std::fabs(biases[i] - of_model[i]);
+      const bool is_near = off <= 0x1p-7F * std::fabs(biases[i]);
+      if (std::isfinite(biases[i]) && (m.has_own_biases || is_near)) continue;
+      return fail(Code::unsupported, "{}: bias {} is {}, and the model's is {}", name_of(m), i,
+                  biases[i], of_model[i]);
+    }
     return {};
   }
 

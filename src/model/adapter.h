@@ -34,6 +34,10 @@ struct AdapterMatrices {
   // What the length of each row of W + scale · B · A then is made (DoRA), by rows of B; W is the
   // model's. Empty: rows keep their length.
   std::vector<float> magnitudes = {};
+  // Likewise, in place of the product's bias; empty: that stays. Without `has_own_biases` they must
+  // be the model's, but for rounding.
+  std::vector<float> biases = {};
+  bool has_own_biases = false;
   // Set: of this matrix in place of a layer's; `a` of the embedding is (n_vocab, rank), and `b`
   // (n_embd, rank). A tied model's two ends are two matrices here.
   std::optional<ModelEnd> end = {};
@@ -58,7 +62,7 @@ struct LoadedAdapter {
 // heads that rotate. Requires: each of `matrices` has a role or an end. Fails, naming layer and
 // role: invalid (shapes that do not fit the model, a layer or matrix that it does not have, one
 // that is there twice, a scale that is not finite, a row without a length), unsupported (formats
-// without a kernel); out_of_memory.
+// without a kernel, biases of a product that has none); out_of_memory.
 Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices> matrices,
                              RopeOrder order, WorkerPool& pool,
                              std::span<const WholeMatrix> wholes = {});

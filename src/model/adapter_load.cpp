@@ -117,6 +117,13 @@ AdapterInfo info_of(const AdapterFile& file) {
   return info;
 }
 
+// What a module, or a part of it, has for each row of a matrix.
+struct ModuleRows {
+  const TensorInfo& b;
+  const TensorInfo& magnitudes;
+  const TensorInfo& biases;
+};
+
 class AdapterBinder {
  public:
   AdapterBinder(const Model& model, const AdapterFile& file)
@@ -139,7 +146,8 @@ class AdapterBinder {
  private:
   Status add(const AdapterModule& module) {
     if (const auto end = end_of(module.tensor); is_gguf_ && end) return add_to_end(*end, module);
-    if (is_gguf_) return add_as(module.tensor, module, module.b, module.magnitudes);
+    if (is_gguf_)
+      return add_as(module.tensor, module, {module.b, module.magnitudes, module.biases});
     const MappedName name = names_.gguf_of(module.tensor);
     if (!name.mapped) return unknown(module.tensor);
     if (const auto end = end_of(name.gguf)) return add_to_end(*end, module);
@@ -148,14 +156,19 @@ class AdapterBinder {
     MappedName form = name;
     form.form.conv1d = false;  // only weights are stored transposed
     const std::vector<TensorInfo> parts = parts_of(std::move(b), form, 0);
-    std::vector<TensorInfo> magnitudes(parts.size());
-    if (module.has_magnitudes()) magnitudes = parts_of(module.magnitudes, form, 0);
-    if (magnitudes.size() != parts.size()) {
-      return fail(Code::unsupported, "{}: '{}': magnitudes of such a matrix are not supported",
-                  file_.path, quoted_name(module.tensor));
+    const auto like_parts = [&](const TensorInfo& column) {
+      if (column.shape.empty()) return std::vector<TensorInfo>(parts.size());
+      return parts_of(column, form, 0);
+    };
+    const std::vector<TensorInfo> magnitudes = like_parts(module.magnitudes);
+    const std::vector<TensorInfo> biases = like_parts(module.biases);
+    if (magnitudes.size() != parts.size() || biases.size() != parts.size()) {
+      return fail(Code::unsupported,
+                  "{}: '{}': magnitudes and biases of such a matrix are not supported", file_.path,
+                  quoted_name(module.tensor));
     }
     for (size_t i = 0; i < parts.size(); ++i) {
-      TRY(add_as(parts[i].name, module, parts[i], magnitudes[i]));
+      TRY(add_as(parts[i].name, module, {parts[i], magnitudes[i], biases[i]}));
     }
     return {};
   }
@@ -170,6 +183,8 @@ class AdapterBinder {
          .b = TRY(rows_of(module.b)),
          .scale = module.scale,
          .magnitudes = numbers_of(module.magnitudes),
+         .biases = numbers_of(module.biases),
+         .has_own_biases = file_.has_own_biases,
          .end = end});
     const bool is_for_both = embeds && file_.container == AdapterContainer::mlx &&
                              model_.file->find_tensor("output.weight") == nullptr &&
@@ -208,18 +223,19 @@ class AdapterBinder {
                 is_gguf_ ? "one" : "its folder");
   }
 
-  Status add_as(std::string_view tensor, const AdapterModule& module, const TensorInfo& b,
-                const TensorInfo& magnitudes) {
-    const std::optional<MatrixPlace> place = place_of(model_, tensor, b.n_rows());
+  Status add_as(std::string_view tensor, const AdapterModule& module, const ModuleRows& rows) {
+    const std::optional<MatrixPlace> place = place_of(model_, tensor, rows.b.n_rows());
     if (!place) return unknown(module.tensor);
     TRY(check_container(place->roles, module.tensor));
     AdapterMatrices matrices{.layer = place->layer,
                              .roles = place->roles,
                              .a = TRY(rows_of(module.a)),
-                             .b = TRY(rows_of(b)),
+                             .b = TRY(rows_of(rows.b)),
                              .scale = module.scale,
                              .order = place->order,
-                             .magnitudes = numbers_of(magnitudes)};
+                             .magnitudes = numbers_of(rows.magnitudes),
+                             .biases = numbers_of(rows.biases),
+                             .has_own_biases = file_.has_own_biases};
     const bool is_moved = model_.family->qkv_rows != QkvRows::one_after_another;
     if (!is_gguf_ && is_moved && place->roles.size() > 1 && place->roles.front() == Role::q) {
       const LayerPlan& plan = model_.plans[static_cast<size_t>(place->layer)];
@@ -227,6 +243,7 @@ class AdapterBinder {
       if (std::ssize(matrices.b.rows) != counts.n_rows()) return unlike(module, counts.n_rows());
       put_one_after_another(matrices.b.rows, model_.family->qkv_rows, counts);
       put_one_after_another(matrices.magnitudes, model_.family->qkv_rows, counts);
+      put_one_after_another(matrices.biases, model_.family->qkv_rows, counts);
     }
     matrices_.push_back(std::move(matrices));
     return {};

@@ -149,6 +149,26 @@ TEST_F(MakeAdapter, RowsHaveLengthsThatAreNumbers) {
                                     h().n_embd - 1, h().n_embd));
 }
 
+// The base's own may come with an adapter.
+TEST_F(MakeAdapter, BiasesAreTheModelsUnlessTheyAreOnesOwn) {
+  AdapterMatrices m = matrices(0, kQ);
+  m.biases.resize(m.b.rows.size());
+  EXPECT_EQ(refusal(m, Code::unsupported),
+            "adapter: layer 0, attn_q: the model's product has no bias that could be another");
+  load("gpt2");
+  m = matrices(0, kDown);
+  const auto model_bias = model_->layers[0][Role::down].bias;
+  m.biases.resize(m.b.rows.size());
+  model_->device->download(model_bias.memory.start, std::as_writable_bytes(std::span(m.biases)));
+  EXPECT_EQ(refusal(m), "");
+  m.biases[2] += 1;
+  EXPECT_NE(refusal(m, Code::unsupported).find("ffn_down: bias 2 is "), std::string::npos);
+  m.has_own_biases = true;
+  EXPECT_EQ(refusal(m), "");
+  m.biases.pop_back();
+  EXPECT_NE(refusal(m).find("biases of"), std::string::npos);
+}
+
 TEST_F(MakeAdapter, WholeMatricesHaveTheModelsShape) {
   const auto refusal_of = [&](int64_t n_in, std::span<const AdapterMatrices> beside) {
     WorkerPool pool(1);

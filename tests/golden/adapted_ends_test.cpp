@@ -195,6 +195,41 @@ TEST(RowLengths, AreThoseOfMergedWeights) {
   }
 }
 
+// gpt2: fused matrices. With lengths the bias is not multiplied, so that it is the adapter's.
+TEST(RowLengths, LeaveBiasesThatMayBeTheAdaptersOwn) {
+  ChangedModel file("gpt2");
+  const auto model = *load_model(golden_gguf("gpt2"));
+  Rng rng(8);
+  std::vector<AdapterMatrices> all;
+  for (const FileMatrix& m : matrices_of(*model)) {
+    const std::span<float> bias = file.numbers(m.name + ".bias");
+    ASSERT_FALSE(bias.empty()) << m.name;
+    all.push_back({.layer = m.layer,
+                   .roles = m.roles,
+                   .a = host_matrix(Numbers(static_cast<size_t>(m.n_in)), m.n_in),
+                   .b = host_matrix(Numbers(static_cast<size_t>(m.n_out)), 1),
+                   .biases = {bias.begin(), bias.end()}});
+  }
+  EXPECT_FALSE(made(*model, all).has_factors()) << "the model's own";
+  for (const bool has_lengths : {false, true}) {
+    size_t at = 0;
+    for (const FileMatrix& m : matrices_of(*model)) {
+      AdapterMatrices& one = all[at++];
+      one.has_own_biases = true;
+      const Numbers changes = small_numbers(m.n_out, rng);
+      const std::span<float> bias = file.numbers(m.name + ".bias");
+      for (size_t i = 0; i < bias.size(); ++i) bias[i] = one.biases[i] += 4 * changes[i];
+      if (!has_lengths) continue;
+      add_random_lengths(one, rng);
+      merge(file.numbers(m.name + ".weight"), one);
+    }
+    const Adapter adapter = made(*model, all);
+    const Numbers merged = logits_of(*load_model(file.write()));
+    EXPECT_LT(difference(logits_of(model, &adapter), merged), 1e-3);
+    EXPECT_GT(difference(logits_of(model), merged), 1e-2);
+  }
+}
+
 // The output's rows, and of the embedding, which trainers see transposed, the columns.
 TEST(RowLengths, OfTheEnds) {
   ChangedModel file("llama2");

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our logits with adapters against transformers and PEFT, on the tiny random models of all families
 (see compare_families.py), with adapters of random targets, ranks and scales: of projections, of the
-embedding and the output, tied or not, with magnitudes (DoRA) and with whole matrices.
+embedding and the output, tied or not, with magnitudes (DoRA), biases and whole matrices.
 
     compare_adapters.py --seed 1 --count 3              3 of each family
     compare_adapters.py --family gemma2 --count 20
@@ -59,6 +59,8 @@ def draw_config(model, draw, kinds_of_draw):
     may_have_magnitudes = getattr(model.config, "rescale_every", 0) == 0
     if draw.random() < kinds_of_draw["dora"] and may_have_magnitudes:
         config["use_dora"] = True
+    if draw.random() < kinds_of_draw["biases"]:
+        config["bias"] = "lora_only"
     ends = ends_of(model)
     if ends and draw.random() < kinds_of_draw["ends"]:
         config["target_modules"] = targets + draw.sample(ends, draw.randint(1, len(ends)))
@@ -81,8 +83,11 @@ def ends_of(model):
 def fill(adapted, seed):
     """Numbers for A and B that move the logits by something like their own size."""
     generator = torch.Generator().manual_seed(seed)
+    own_biases = adapted.peft_config["default"].bias != "none"
     for name, values in sorted(adapted.named_parameters()):
-        if "lora_magnitude_vector" in name:
+        if name.endswith("base_layer.bias") and own_biases:
+            values.data += torch.randn(values.shape, generator=generator) * 0.3
+        elif "lora_magnitude_vector" in name:
             values.data *= torch.rand(values.shape, generator=generator) + 0.5
         elif "modules_to_save" in name:
             values.data += torch.randn(values.shape, generator=generator) * values.data.std() * 0.3
@@ -162,9 +167,11 @@ def main():
     parser.add_argument("--count", type=int, default=2, help="of each family")
     parser.add_argument("--ends", type=float, default=0.3, help="share with adapters of them")
     parser.add_argument("--dora", type=float, default=0.3, help="share with magnitudes")
+    parser.add_argument("--biases", type=float, default=0.2, help="share with biases")
     parser.add_argument("--whole", type=float, default=0.2, help="share with whole matrices")
     args = parser.parse_args()
-    kinds_of_draw = {"ends": args.ends, "dora": args.dora, "whole": args.whole}
+    kinds_of_draw = {"ends": args.ends, "dora": args.dora, "whole": args.whole,
+                     "biases": args.biases}
     engine, totals = Engine(args.binary), collections.Counter()
     for family in args.family or sorted(FAMILIES):
         counts, details = collections.Counter(), {}
