@@ -31,7 +31,7 @@ struct EvalCall {
   bool runs_code = false;
   int64_t limit = 0;
   std::string form = "samples";
-  std::string shots_file, subject;
+  std::string shots_file, subject, answers_file;
   int64_t n_shots = 0;
 };
 
@@ -51,7 +51,7 @@ Json likelihood_json(const Likelihood& one) {
 Json sample_json(const EvalTask& task, const SampleScore& score) {
   const SampleKind kind = task.kind;
   Json sample = Json::object();
-  if (kind != SampleKind::answer) {
+  if (kind != SampleKind::answer && kind != SampleKind::calls) {
     Json parts = Json::array();
     for (const Likelihood& one : score.likelihoods) parts.push_back(likelihood_json(one));
     const bool is_text = kind == SampleKind::text;
@@ -69,6 +69,10 @@ Json sample_json(const EvalTask& task, const SampleScore& score) {
       break;
     case SampleKind::text:
       sample["log_likelihood"] = score.log_likelihood;
+      break;
+    case SampleKind::calls:
+      sample["answer"] = score.answer;
+      sample["acc"] = score.is_right;
       break;
     case SampleKind::answer:
       sample["answer"] = score.answer;
@@ -117,11 +121,14 @@ Result<EvalTask> read_task(const EvalCall& call) {
   std::string content = TRY(read_text_file(call.task));
   if (const std::optional<PublishedForm> form = find_published_form(call.form)) {
     std::string shots;
+    std::string answers;
     if (!call.shots_file.empty()) shots = TRY(read_text_file(call.shots_file));
+    if (!call.answers_file.empty()) answers = TRY(read_text_file(call.answers_file));
     return read_published(*form, {content, call.task},
                           {.limit = call.limit,
                            .n_shots = call.n_shots,
                            .shots = {shots, call.shots_file},
+                           .answers = {answers, call.answers_file},
                            .subject = call.subject});
   }
   if (!call.task.ends_with(".txt")) return read_task_lines(content, call.task, call.limit);
@@ -142,7 +149,7 @@ Result<int64_t> context_of(const Model& model, int64_t n_ctx) {
 
 // What exact scores leave no part to.
 Status check_exact(const CommandLine& line, const EvalTask& task) {
-  if (task.kind == SampleKind::answer) {
+  if (task.kind == SampleKind::answer || task.kind == SampleKind::calls) {
     return fail(Code::invalid, "--exact is for likelihoods: answers are written by the engine");
   }
   if (!line.given("--kv")) return {};
@@ -197,7 +204,7 @@ Result<Evaluated> evaluate(const CommandLine& line, const EvalCall& call) {
 // What is wrong with the options of published forms; empty: nothing.
 std::string fault_of(const CommandLine& line, const EvalCall& call) {
   const bool is_published = find_published_form(call.form).has_value();
-  for (const char* const flag : {"--shots", "--shots-from", "--subject"}) {
+  for (const char* const flag : {"--shots", "--shots-from", "--subject", "--answers"}) {
     if (line.given(flag) && !is_published) {
       return fmt::format("{} is for files as published: give --form", flag);
     }
@@ -224,8 +231,10 @@ void declare_eval(CommandLine& line, EvalCall& call) {
   line.text("--form", call.form,
             "How the file asks: samples, or as published: lambada (lines {\"text\"}), mmlu (rows "
             "of CSV), gsm8k (lines {\"question\", \"answer\"}), humaneval (lines {\"prompt\", "
-            "\"entry_point\", \"test\"})");
-  line.choices({"samples", "lambada", "mmlu", "gsm8k", "humaneval"});
+            "\"entry_point\", \"test\"}), bfcl (lines {\"id\", \"question\", \"function\"})");
+  line.choices({"samples", "lambada", "mmlu", "gsm8k", "humaneval", "bfcl"});
+  line.text("--answers", call.answers_file,
+            "For bfcl: the file of the expected calls; without it the right answer calls nothing");
   line.flag("--run-code", call.runs_code,
             "For humaneval: run the Python programs that the model writes, each in a sandbox "
             "without network and files (bwrap)");

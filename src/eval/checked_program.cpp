@@ -16,6 +16,7 @@ constexpr std::string_view kRunner =
     "exec(compile(sys.stdin.read(), 'program', 'exec'), {})\n"
     "sys.stdout.write('\\n' + word)\n";
 
+// Nothing of this program's environment is inherited.
 ProcessOptions runner_options() {
   return {.argv = {"python3", "-I", "-c", std::string(kRunner)},
           .environment = {"PATH=" + std::string(kDefaultProgramPath), "HOME=/tmp", "TMPDIR=/tmp",

@@ -34,6 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check(
         ruv::read_published(form, {bytes, "f"}, {.limit = 2, .n_shots = 1, .shots = {bytes, "f"}}));
   }
+  for (const std::string_view answers : {bytes, std::string_view()}) {
+    check(ruv::read_published(ruv::PublishedForm::bfcl, {bytes, "f"},
+                              {.answers = {answers, answers.empty() ? "" : "f"}}));
+  }
   const std::string_view answer = bytes.substr(0, size / 2);
   for (const auto rule :
        {ruv::AnswerRule::whole, ruv::AnswerRule::after_hashes, ruv::AnswerRule::last_number}) {

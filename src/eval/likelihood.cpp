@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+
 #include <map>
+#include "eval/collect_answers.h"
 
 #include "model/model.h"
 #include "ruv/logits.h"
@@ -254,28 +256,9 @@ Result<std::vector<Likelihood>> log_likelihoods(Engine& engine, std::span<const 
 Result<std::vector<std::string>> generate_all(Engine& engine, const PairEncoder& encoder,
                                               std::span<const GenerateTask> tasks,
                                               const EvalLimits& limits) {
-  std::vector<std::string> texts;
-  std::deque<Stream> open;
-  for (size_t next = 0; texts.size() < tasks.size();) {
-    if (next < tasks.size() && open.size() < kMostOpen) {
-      Request request = TRY(request_of(tasks[next], encoder, limits, engine.n_ctx()));
-      Result<Stream> stream = engine.stream(std::move(request));
-      if (stream) {
-        open.push_back(std::move(*stream));
-        ++next;
-        continue;
-      }
-      if (stream.error().code() != Code::unavailable || open.empty())
-        return failure(std::move(stream));
-    }
-    Answer answer = TRY(open.front().collect());
-    open.pop_front();
-    texts.push_back(cut(std::move(answer.text), tasks[texts.size()].until));
-    const double share = static_cast<double>(texts.size()) / static_cast<double>(tasks.size());
-    if (limits.go_on && !limits.go_on(share)) {
-      return fail(Code::cancelled, "stopped after {} of {} answers", texts.size(), tasks.size());
-    }
-  }
+  const auto make = [&](size_t i) { return request_of(tasks[i], encoder, limits, engine.n_ctx()); };
+  std::vector<std::string> texts = TRY(collect_answers(engine, tasks.size(), make, limits));
+  for (size_t i = 0; i < texts.size(); ++i) texts[i] = cut(std::move(texts[i]), tasks[i].until);
   return texts;
 }
 

@@ -48,7 +48,7 @@ struct GenerateTask {
 };
 
 // The greedy answer to each, in their order. A context longer than max_tokens - max_new_tokens
-// loses its beginning. Fails: invalid (no room for an answer), as Engine::stream, cancelled.
+// loses its beginning. Fails: invalid (no room for an answer), as collect_answers.
 Result<std::vector<std::string>> generate_all(Engine& engine, const PairEncoder& encoder,
                                               std::span<const GenerateTask> tasks,
                                               const EvalLimits& limits);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "eval/call_task.h"
 #include "eval/csv.h"
 #include "eval/line_objects.h"
 
@@ -16,7 +17,8 @@ constexpr std::pair<std::string_view, PublishedForm> kForms[] = {
     {"lambada", PublishedForm::lambada},
     {"mmlu", PublishedForm::mmlu},
     {"gsm8k", PublishedForm::gsm8k},
-    {"humaneval", PublishedForm::humaneval}};
+    {"humaneval", PublishedForm::humaneval},
+    {"bfcl", PublishedForm::bfcl}};
 constexpr int64_t kMostProgramTokens = 1024;
 
 // A question with its answer, as it is shown and as it is asked.
@@ -158,14 +160,18 @@ std::optional<PublishedForm> find_published_form(std::string_view name) {
 Result<EvalTask> read_published(PublishedForm form, const PublishedFile& file,
                                 const PublishedOptions& options) {
   const bool is_lambada = form == PublishedForm::lambada;
+  const bool is_bfcl = form == PublishedForm::bfcl;
+  if (!is_bfcl && !options.answers.source.empty()) {
+    return fail(Code::invalid, "only questions of BFCL have a file of answers");
+  }
   const bool continues = is_lambada || form == PublishedForm::humaneval;
-  if (continues && options.n_shots > 0) {
-    return fail(Code::invalid, "{}: nothing is shown before it",
-                is_lambada ? "LAMBADA is a text to continue" : "HumanEval is programs to continue");
+  if ((continues || is_bfcl) && options.n_shots > 0) {
+    return fail(Code::invalid, "only questions of MMLU and GSM8K have others shown before them");
   }
   if (form != PublishedForm::mmlu && !options.subject.empty()) {
     return fail(Code::invalid, "a subject is said of questions of MMLU alone");
   }
+  if (is_bfcl) return read_call_questions(file, options.answers, options.limit);
   EvalTask task;
   if (continues) {
     task = TRY((is_lambada ? read_lambada : read_humaneval)(file, options.limit));

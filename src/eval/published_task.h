@@ -15,8 +15,9 @@ enum class PublishedForm : uint8_t {
   gsm8k,    // lines {"question", "answer"}: a written solution, whose number counts
   // Lines {"prompt", "entry_point", "test"}: the rest of a program, which must pass the test.
   humaneval,
+  bfcl,  // call_task.h
 };
-// Nothing for an unknown name: "lambada", "mmlu", "gsm8k", "humaneval".
+// Nothing for an unknown name: "lambada", "mmlu", "gsm8k", "humaneval", "bfcl".
 std::optional<PublishedForm> find_published_form(std::string_view name);
 
 // A file that was read whole.
@@ -32,12 +33,14 @@ struct PublishedOptions {
   // tokens for each sample.
   int64_t n_shots = 0;
   PublishedFile shots = {};
+  // The expected calls of bfcl; without a name none is expected.
+  PublishedFile answers = {};
   // What MMLU's questions are said to be about; empty: nothing is said.
   std::string subject = {};
 };
 
-// Fails: invalid (no samples, fewer than n_shots of them or of more than 1 MiB, shots for LAMBADA
-// and HumanEval) or corrupt, with the file's name and the line.
+// Fails: invalid (no samples, fewer than n_shots of them or of more than 1 MiB, options of another
+// form) or corrupt, with the file's name and the line.
 Result<EvalTask> read_published(PublishedForm form, const PublishedFile& file,
                                 const PublishedOptions& options);
 

@@ -97,6 +97,8 @@ Result<EvalSample> sample_of(const Json& line, SampleKind kind) {
     case SampleKind::answer:
       TRY(read_answer(line, sample));
       break;
+    case SampleKind::calls:
+      return fail(Code::internal, "no line is of this kind");
   }
   return sample;
 }

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "eval/run_calls.h"
 #include "eval/sample.h"
 
 namespace ruv {
@@ -28,6 +29,7 @@ Status add_pairs(const PairEncoder& encoder, const EvalSample& sample, SampleKin
       }
       break;
     case SampleKind::answer:
+    case SampleKind::calls:
       break;
   }
   return {};
@@ -144,6 +146,7 @@ std::vector<EvalMetric> answer_metrics(const EvalTask& task,
 
 Result<std::vector<SampleScore>> run_task(Engine& engine, const EvalTask& task,
                                           const EvalLimits& limits) {
+  if (task.kind == SampleKind::calls) return run_calls(engine, task, limits);
   const PairEncoder encoder = TRY(PairEncoder::create(engine.model()));
   if (task.kind == SampleKind::answer) return run_answers(engine, encoder, task, limits);
   std::vector<TokenPair> pairs;
@@ -178,6 +181,7 @@ std::vector<EvalMetric> metrics_of(const EvalTask& task, const std::vector<Sampl
   if (task.kind == SampleKind::choices) {
     return {mean_of("acc", right), mean_of("acc_norm", right_by_length)};
   }
+  if (task.kind == SampleKind::calls) return {mean_of("acc", right)};
   EvalMetric perplexity = mean_of("perplexity", sums);
   perplexity.value = std::exp(-perplexity.value);
   if (perplexity.error >= 0) perplexity.error *= perplexity.value;

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "eval/answer_rule.h"
 #include "eval/likelihood.h"
+#include "ruv/conversation.h"
 
 namespace ruv {
 
@@ -16,6 +17,7 @@ enum class SampleKind : uint8_t {
   continuation,  // how likely one is
   text,          // how likely each token of a text is (rolling)
   answer,        // whether the greedy answer is the expected one
+  calls,         // whether the greedy answer calls the expected tools
 };
 
 struct EvalSample {
@@ -29,12 +31,16 @@ struct EvalSample {
   // which comes after the context and the greedy answer
   std::string expected;
   std::vector<std::string> until;
+  // calls: what is answered, with its tools; the functions and the expected calls as
+  // calls_are_expected() takes them.
+  Conversation conversation;
+  TemplateValue functions, expected_calls;
   int64_t max_new_tokens = 256;
 };
 
 struct EvalTask {
   SampleKind kind = SampleKind::text;
-  // answer: what of it counts; each rule has a score of its own. At least one.
+  // answer: what of it counts; each rule has a score of its own. At least one there.
   std::vector<AnswerRule> rules = {AnswerRule::whole};
   std::vector<EvalSample> samples;  // at least one
 };
@@ -56,8 +62,8 @@ struct SampleScore {
 };
 
 // Scores of all samples, in their order. Fails: as log_likelihoods, generate_all and
-// ProgramCheck::passes; invalid, with the number of the sample, or where programs are to be run and
-// the limits have nothing for it.
+// ProgramCheck::passes, as run_calls; invalid, with the number of the sample, or where programs are
+// to be run and the limits have nothing for it.
 Result<std::vector<SampleScore>> run_task(Engine& engine, const EvalTask& task,
                                           const EvalLimits& limits);
 

@@ -90,6 +90,20 @@ class EvalTest(unittest.TestCase):
         with open(out, encoding="utf-8") as file:
             self.assertEqual([sample["passed"] for sample in json.load(file)["samples"]], [False, False])
 
+    def test_calls_of_tools_are_compared(self):
+        function = {"name": "weather.get", "description": "The weather of a city.", "parameters": {
+            "type": "dict", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
+        task = [{"id": "a", "question": [[{"role": "user", "content": "What is the weather in Paris?"}]],
+                 "function": [function]}]
+        answers = os.path.join(self.folder, "answers.jsonl")
+        for wanted, expected in (([{"weather.get": {"city": ["paris"]}}], 1), ([{"weather.get": {"city": ["Rome"]}}], 0)):
+            with open(answers, "w", encoding="utf-8") as file:
+                file.write(json.dumps({"id": "a", "ground_truth": wanted}))
+            report = self.scores(task, "--form", "bfcl", "--answers", answers)
+            self.assertEqual(report["metrics"]["acc"]["value"], expected, report["samples"])
+        self.assertEqual(self.scores(task, "--form", "bfcl")["metrics"]["acc"]["value"], 0)
+        self.assertIn("--exact is for likelihoods", self.refused(task, "--form", "bfcl", "--exact"))
+
     def test_a_line_that_is_no_sample_is_named(self):
         self.assertIn("task.jsonl: line 2", self.refused([CHOICES[0], {"context": "a", "choice": "b"}]))
 
