@@ -259,11 +259,35 @@ TEST(MlxAdapter, MatricesAreTransposedAndScaled) {
   EXPECT_EQ(row_numbers(v.b, 2), (std::vector<float>{2, 5}));
   EXPECT_EQ(read(R"({"lora_parameters":{"rank":2,"alpha":3,"scale":20}})")->modules[0].scale, 30);
   EXPECT_FALSE(read(R"({"lora_parameters":{"rank":2}})"));
-  for (const char* refused :
-       {R"({"fine_tune_type":"dora","lora_parameters":{"rank":2,"scale":20}})",
-        R"({"use_dora":true,"lora_parameters":{"rank":2,"scale":20}})"}) {
-    EXPECT_EQ(read(refused).error().code(), Code::unsupported);
+  EXPECT_EQ(
+      read(R"({"fine_tune_type":"full","lora_parameters":{"rank":2,"scale":20}})").error().code(),
+      Code::unsupported);
+}
+
+TEST(MlxAdapter, RowsMayHaveLengths) {
+  const TestFolder folder;
+  const std::string module = "model.layers.3.self_attn.v_proj";
+  const auto write = [&](std::vector<TestMatrix> matrices) {
+    matrices.push_back(counted(module + ".lora_a", 4, 2));
+    matrices.push_back(counted(module + ".lora_b", 2, 3));
+    folder.write("adapters.safetensors", safetensors_of(matrices));
+  };
+  const std::string configs[] = {R"("fine_tune_type":"dora")", R"("use_dora":true)"};
+  const auto read = [&](const std::string& kind) {
+    folder.write("adapter_config.json",
+                 "{" + kind + R"(,"lora_parameters":{"rank":2,"scale":20.0}})");
+    return open_adapter(folder.path());
+  };
+  write({counted(module + ".m", 3, 1)});
+  for (const std::string& kind : configs) {
+    const Result<AdapterFile> file = read(kind);
+    ASSERT_TRUE(file) << file.error().message();
+    EXPECT_EQ(row_numbers(file->modules[0].magnitudes, 2), std::vector<float>{2});
   }
+  EXPECT_EQ(read(R"("fine_tune_type":"lora")").error().code(), Code::unsupported);
+  write({});
+  EXPECT_EQ(read(configs[0]).error().message(),
+            fmt::format("{}: '{}.weight' has no lengths of its rows", folder.path(), module));
 }
 
 TEST(MlxAdapter, ARealOneIsRead) {

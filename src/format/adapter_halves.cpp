@@ -73,6 +73,13 @@ Result<TensorInfo> adapter_matrix(const SafetensorsTensor& stored, bool transpos
   return transposed ? transposed_matrix(std::move(matrix)) : matrix;
 }
 
+Result<TensorInfo> adapter_column(SafetensorsTensor stored, const std::string& source) {
+  if (stored.shape.size() == 1) stored.shape.push_back(1);
+  TensorInfo column = TRY(adapter_matrix(stored, false, source));
+  if (column.shape[1] == 1) return column;
+  return fail(Code::corrupt, "{}: tensor '{}' is not a vector", source, quoted_name(stored.name));
+}
+
 TensorInfo transposed_matrix(TensorInfo matrix) {
   const int64_t bytes = format_of(matrix.dtype).block_bytes;
   if (matrix.steps.empty()) matrix.steps = {bytes * matrix.shape[1], bytes};

@@ -40,5 +40,7 @@ TensorInfo transposed_matrix(TensorInfo matrix);
 // Fails: unsupported (a type without numbers), corrupt (not a matrix), naming it.
 Result<TensorInfo> adapter_matrix(const SafetensorsTensor& stored, bool transposed,
                                   const std::string& source);
+// A vector as (n, 1). Fails: as adapter_matrix.
+Result<TensorInfo> adapter_column(SafetensorsTensor stored, const std::string& source);
 
 }  // namespace ruv

@@ -1,5 +1,5 @@
 // MLX: adapter_config.json, and tensors "<module>.lora_a" (n_in, rank) and "<module>.lora_b" (rank,
-// n_out), both transposed.
+// n_out), both transposed; of DoRA "<module>.m" (n_out), the rows' lengths.
 #include "format/adapter_halves.h"
 #include "format/config_members.h"
 #include "format/tensor_names.h"
@@ -18,16 +18,13 @@ Result<float> scale_of(const Members& config) {
   return static_cast<float>(*scale * *alpha / rank);
 }
 
-Status check_kind(const Members& config) {
+// Whether rows have lengths. Older files say it by a key of its own.
+Result<bool> is_dora(const Members& config) {
   const std::string kind = TRY(config.text_or("fine_tune_type", "lora"));
-  if (kind != "lora") {
-    return config.wrong("fine_tune_type", "is not \"lora\", the kind that is supported",
-                        Code::unsupported);
+  if (kind != "lora" && kind != "dora") {
+    return config.wrong("fine_tune_type", "is not \"lora\" or \"dora\"", Code::unsupported);
   }
-  if (TRY(config.truth("use_dora")).value_or(false)) {
-    return config.wrong("use_dora", "is not supported", Code::unsupported);
-  }
-  return {};
+  return kind == "dora" || TRY(config.truth("use_dora")).value_or(false);
 }
 
 }  // namespace
@@ -35,13 +32,20 @@ Status check_kind(const Members& config) {
 Result<AdapterFile> read_mlx_adapter(const Json& config, std::vector<SafetensorsTensor> tensors,
                                      const std::string& source) {
   const Members members(config, source);
-  TRY(check_kind(members));
+  const bool has_lengths = TRY(is_dora(members));
   const float scale = TRY(scale_of(members));
   AdapterFile file{.path = source, .container = AdapterContainer::mlx};
   file.base = TRY(members.text_or("model", ""));
+  constexpr std::string_view kLengths = ".m";
   AdapterHalves halves(source);
   for (const SafetensorsTensor& stored : tensors) {
-    const std::string_view name = stored.name;
+    std::string_view name = stored.name;
+    if (has_lengths && name.ends_with(kLengths)) {
+      name.remove_suffix(kLengths.size());
+      TRY(halves.add_column(std::string(name) + ".weight", false,
+                            TRY(adapter_column(stored, source)), stored.name));
+      continue;
+    }
     const bool is_b = name.ends_with(".lora_b");
     if (!is_b && !name.ends_with(".lora_a")) {
       return fail(Code::unsupported, "{}: tensor '{}' is not a matrix A or B of LoRA", source,
@@ -52,7 +56,12 @@ Result<AdapterFile> read_mlx_adapter(const Json& config, std::vector<Safetensors
     TRY(halves.add(std::string(module) + ".weight", is_b, std::move(matrix), name));
   }
   file.modules = TRY(halves.take());
-  for (AdapterModule& module : file.modules) module.scale = scale;
+  for (AdapterModule& module : file.modules) {
+    module.scale = scale;
+    if (module.has_magnitudes() == has_lengths) continue;
+    return fail(Code::corrupt, "{}: '{}' has no lengths of its rows", source,
+                quoted_name(module.tensor));
+  }
   return file;
 }
 

@@ -240,7 +240,7 @@ class PeftReader {
     std::string tensor = std::string(name->module) + ".weight";
     if (name->piece == PeftPiece::magnitudes || name->piece == PeftPiece::biases) {
       return halves_.add_column(std::move(tensor), name->piece == PeftPiece::biases,
-                                TRY(column_of(stored)), stored.name);
+                                TRY(adapter_column(stored, source_)), stored.name);
     }
     TensorInfo matrix = TRY(adapter_matrix(stored, false, source_));
     if (name->piece == PeftPiece::base || name->piece == PeftPiece::whole) {
@@ -252,14 +252,6 @@ class PeftReader {
     if (name->is_embedding) halves_.note_embedding(tensor);
     return halves_.add(std::move(tensor), name->piece == PeftPiece::b, std::move(matrix),
                        stored.name);
-  }
-
-  Result<TensorInfo> column_of(SafetensorsTensor stored) const {
-    if (stored.shape.size() == 1) stored.shape.push_back(1);
-    TensorInfo column = TRY(adapter_matrix(stored, false, source_));
-    if (column.shape[1] == 1) return column;
-    return fail(Code::corrupt, "{}: tensor '{}' is not a vector", source_,
-                quoted_name(stored.name));
   }
 
   const Members& config_;

@@ -178,6 +178,11 @@ class AdapterBinder {
   Status add_to_end(ModelEnd end, const AdapterModule& module) {
     TRY(check_container({}, module.tensor));
     const bool embeds = end == ModelEnd::token_embd;
+    // MLX's are those of tokens.
+    if (embeds && file_.container == AdapterContainer::mlx && module.has_magnitudes()) {
+      return fail(Code::unsupported, "{}: '{}': lengths of an embedding's rows are not supported",
+                  file_.path, quoted_name(module.tensor));
+    }
     matrices_.push_back(
         {.a = TRY(embeds ? rows_of(transposed_matrix(module.a), true) : rows_of(module.a)),
          .b = TRY(rows_of(module.b)),

@@ -512,6 +512,8 @@ def adapter_seeds():
                               (f"{embd}.lora_embedding_B", [4, 2]), ("base_model.model.lm_head.weight", [5, 4]))
     yield "mlx", folder(1, {"lora_parameters": {"rank": 2, "alpha": 4, "scale": 10.0}},
                         (f"{q}.lora_a", [4, 2]), (f"{q}.lora_b", [2, 6]))
+    yield "mlx_dora", folder(1, {"lora_parameters": {"rank": 2, "scale": 10.0}, "fine_tune_type": "dora"},
+                             (f"{q}.lora_a", [4, 2]), (f"{q}.lora_b", [2, 6]), (f"{q}.m", [6, 1]))
     yield "gguf", b"\0" + gguf([("general.type", STRING, "adapter"), ("adapter.type", STRING, "lora"),
                                 ("adapter.lora.alpha", F32, 3.0)],
                                [("blk.0.attn_q.weight.lora_a", [4, 2], 0, bytes(32)),

@@ -198,6 +198,38 @@ TEST(AdapterFiles, ContainersOfAdaptersOfTheEndsDoNotMatter) {
   }
 }
 
+// Lengths are of the rows of the checkpoint, wherever the model has them.
+TEST(AdapterFiles, ContainersOfAdaptersWithLengthsDoNotMatter) {
+  for (const char* name : {"llama2", "gpt2", "phi3"}) {
+    const auto folder_model = *load_model(model_folder(name));
+    const auto gguf_model = *load_model(model_folder(name) + "/model.gguf");
+    const TestFolder peft, mlx;
+    std::vector<TestMatrix> of_peft, of_mlx;
+    Rng rng(4);
+    for (const Pair& pair : random_pairs(name)) {
+      const std::string module = pair.hf.substr(0, pair.hf.size() - 7);
+      TestMatrix lengths = random_matrix(module + ".m", pair.b.n_rows, 1, rng);
+      for (float& x : lengths.numbers) x += 1;
+      of_peft.push_back(pair.a);
+      of_peft.push_back(pair.b);
+      of_peft.push_back(renamed(lengths, "base_model.model." + module + ".lora_magnitude_vector"));
+      of_mlx.push_back(renamed(turned(pair.a), module + ".lora_a"));
+      of_mlx.push_back(renamed(turned(pair.b), module + ".lora_b"));
+      of_mlx.push_back(std::move(lengths));
+    }
+    peft.write("adapter_model.safetensors", safetensors_of(of_peft));
+    mlx.write("adapters.safetensors", safetensors_of(of_mlx));
+    peft.write("adapter_config.json",
+               R"({"peft_type":"LORA","r":3,"lora_alpha":6,"use_dora":true})");
+    mlx.write("adapter_config.json",
+              R"({"fine_tune_type":"dora","lora_parameters":{"rank":3,"scale":2.0}})");
+    const std::vector<float> adapted = logits_of(folder_model, peft.path());
+    EXPECT_NE(adapted, logits_of(folder_model, "")) << name;
+    EXPECT_EQ(logits_of(gguf_model, peft.path()), adapted) << name;
+    EXPECT_EQ(logits_of(folder_model, mlx.path()), adapted) << name;
+  }
+}
+
 // PEFT saves the base's matrix beside an adapter of it.
 TEST(AdapterFiles, TheBaseThatComesWithAnAdapterIsTheModels) {
   const auto model = *load_model(model_folder("llama2"));
