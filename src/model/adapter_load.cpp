@@ -107,12 +107,20 @@ AdapterInfo info_of(const AdapterFile& file) {
                    .container = std::string(container_name(file.container)),
                    .base = file.base,
                    .n_matrices = std::ssize(file.modules)};
+  const auto count = [&info](const TensorInfo& part) {
+    if (part.shape.empty()) return;
+    info.n_params += part.n_elements();
+    info.n_bytes += format_of(part.dtype).bytes_of(part.n_elements());
+  };
   for (const AdapterModule& module : file.modules) {
     info.max_rank = std::max(info.max_rank, module.rank());
-    for (const TensorInfo* matrix : {&module.a, &module.b}) {
-      info.n_params += matrix->n_elements();
-      info.n_bytes += format_of(matrix->dtype).bytes_of(matrix->n_elements());
-    }
+    for (const TensorInfo* part : {&module.a, &module.b, &module.magnitudes}) count(*part);
+    if (file.has_own_biases) count(module.biases);
+  }
+  for (const AdapterWhole& whole : file.wholes) {
+    if (whole.is_base) continue;
+    ++info.n_matrices;
+    count(whole.matrix);
   }
   return info;
 }

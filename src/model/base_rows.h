@@ -14,7 +14,7 @@ class BaseRows {
   // matrices that are stored transposed. Fails: as bind_weights.
   static Result<BaseRows> create(const Model& model, WorkerPool& pool);
 
-  // As Model and its layers have them, but plain rows.
+  // As Model and its layers have them, but plain rows. Roles of experts have none.
   const Weight& of(int64_t layer, Role role) const {
     return plain_->layers[static_cast<size_t>(layer)][role].weight;
   }

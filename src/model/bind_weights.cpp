@@ -620,6 +620,7 @@ class Binder {
   }
 
   Status bind_experts(const RoleRow& row, const LayerPlan& plan, Linear& linear) {
+    if (source_.skips_experts()) return {};
     const int64_t n_out = plan.extent(row.n_out);
     const int64_t n_in = plan.extent(row.n_in);
     const int64_t n = plan.n_matrices(row.role);

@@ -36,7 +36,8 @@ struct PackPlan {
   std::function<void(int64_t n_bytes)> on_bytes = {};
   // Shapes are checked and no byte of a tensor is read: matrices have no numbers, vectors zeros.
   bool shapes_only = false;
-  // No matrix is packed: all are rows of the file.
+  // No matrix is packed: all are rows of the file, and those of experts, which may be copies, are
+  // left out.
   bool plain = false;
   // Set, with shapes_only: a fault does not end the binding, and all are put here.
   Faults* faults = nullptr;
@@ -70,6 +71,7 @@ class WeightSource {
   // packed file lacks is packed into memory of its own, and counted.
   Result<Weight> pack(const MatrixRows& matrix);
   int64_t n_lacking() const { return n_lacking_; }
+  bool skips_experts() const { return plan_.plain; }
   // The matrix in float32; without numbers where only shapes are wanted. Fails: out_of_memory.
   Result<MatrixRows> as_f32(MatrixRows matrix) const;
   // A fault in binding the tensors whose names begin with `prefix`, which then count as used: kept
