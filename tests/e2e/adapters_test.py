@@ -58,6 +58,17 @@ class Adapters(unittest.TestCase):
         self.assertEqual(actual, status, answer)
         return answer["error"]["message"]
 
+    def test_rows_of_a_length_have_no_scale(self):
+        write_adapter(self.path("dora"), self.shapes, 7, dora=True)
+        with self.server("--lora-modules", f"dora={self.path('dora')}",
+                         "--lora-modules", f"a={self.path('a')}") as server:
+            base, a, dora = self.text(server), self.text(server, model="a"), self.text(server, model="dora")
+            self.assertEqual(len({base, a, dora}), 3)
+            self.assertEqual(self.text(server, lora=["a"]), a)
+            self.assertNotIn(self.text(server, lora=["a", "dora"]), (base, a))
+            half = body(lora=[{"name": "dora", "scale": 0.5}])
+            self.assertIn("for a scale of 1", self.refused(server, CHAT, half))
+
     def test_requests_choose_adapters(self):
         with self.server("--lora-modules", f"a={self.path('a')}",
                          "--lora-modules", f"b={self.path('b')}") as server:

@@ -5,23 +5,28 @@ import random
 import struct
 
 
-def write_adapter(folder, shapes, seed, rank=4, alpha=8, size=0.4):
-    """shapes: {module: (n_out, n_in)}. size: of the numbers; larger ones change answers more."""
+def write_adapter(folder, shapes, seed, rank=4, alpha=8, size=0.4, dora=False):
+    """shapes: {module: (n_out, n_in)}. size: of the numbers; larger ones change answers more. dora: rows
+    have a length of 1."""
     os.makedirs(folder, exist_ok=True)
     draw = random.Random(seed)
     header, data = {}, b""
     for module, (n_out, n_in) in shapes.items():
-        for half, shape in (("lora_A", (rank, n_in)), ("lora_B", (n_out, rank))):
-            numbers = [draw.uniform(-size, size) for _ in range(shape[0] * shape[1])]
+        parts = [("lora_A.weight", (rank, n_in)), ("lora_B.weight", (n_out, rank))]
+        if dora:
+            parts.append(("lora_magnitude_vector", (n_out,)))
+        for half, shape in parts:
+            numbers = [1.0] * n_out if len(shape) == 1 else [
+                draw.uniform(-size, size) for _ in range(shape[0] * shape[1])]
             packed = struct.pack(f"<{len(numbers)}f", *numbers)
-            header[f"base_model.model.{module}.{half}.weight"] = {
+            header[f"base_model.model.{module}.{half}"] = {
                 "dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(packed)]}
             data += packed
     text = json.dumps(header).encode()
     with open(os.path.join(folder, "adapter_model.safetensors"), "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text + data)
     with open(os.path.join(folder, "adapter_config.json"), "w", encoding="utf-8") as file:
-        json.dump({"peft_type": "LORA", "r": rank, "lora_alpha": alpha}, file)
+        json.dump({"peft_type": "LORA", "r": rank, "lora_alpha": alpha, "use_dora": dora}, file)
 
 
 def llama_shapes(info, layers):
