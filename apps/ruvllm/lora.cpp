@@ -10,6 +10,7 @@
 #include "output_file.h"
 #include "shown_text.h"
 #include "terminal.h"
+#include "train/merge_into.h"
 
 namespace ruv {
 namespace {
@@ -18,6 +19,7 @@ struct LoraCall {
   std::string action;
   std::vector<std::string> paths;
   std::string out, strategy = "linear", weights, rank = "sum", type = "f32", base;
+  std::string into;
   std::string t = "0.5", density = "0.5";
   int64_t seed = 0;
   bool force = false, json = false;
@@ -187,6 +189,42 @@ Status merge(const CommandLine& line, const LoraCall& call) {
   return {};
 }
 
+Result<std::vector<AdapterToMerge>> adapters_of(const LoraCall& call) {
+  const std::vector<double> weights = TRY(weights_of(call.weights));
+  if (!weights.empty() && weights.size() != call.paths.size()) {
+    return fail(Code::invalid, "--weights: {} for {} adapters", weights.size(), call.paths.size());
+  }
+  std::vector<AdapterToMerge> adapters;
+  for (size_t i = 0; i < call.paths.size(); ++i) {
+    AdapterToMerge& adapter = adapters.emplace_back();
+    adapter.file = TRY(open_adapter(call.paths[i]));
+    if (!weights.empty()) adapter.scale = static_cast<float>(weights[i]);
+  }
+  return adapters;
+}
+
+// Writes a model.
+Status merge_into(const CommandLine& line, const LoraCall& call) {
+  MergeIntoOptions options{.replace = call.force};
+  if (line.given("--type")) options.dtype = TRY(options_of(call)).dtype;
+  const InterruptScope ctrl_c;
+  std::optional<ProgressBar> bar(std::in_place, "merging");
+  options.go_on = [&](double share) {
+    bar->update(share);
+    return !ctrl_c.interrupted();
+  };
+  const std::vector<AdapterToMerge> adapters = TRY(adapters_of(call));
+  const MergeIntoSummary summary = TRY(merge_into_model(call.into, adapters, call.out, options));
+  bar.reset();
+  if (call.json) {
+    print_json_line(
+        {{"out", call.out}, {"n_matrices", summary.n_matrices}, {"n_rows", summary.n_rows}});
+    return {};
+  }
+  fmt::print("{}: {} matrices changed, {} rows\n", call.out, summary.n_matrices, summary.n_rows);
+  return {};
+}
+
 std::string strategy_help() {
   std::string help = "How the changes B·A of a module become one.";
   for (const MergeStrategyRow& row : merge_strategies())
@@ -200,12 +238,17 @@ void declare(CommandLine& line, LoraCall& call, const std::string& strategies) {
                "The sum of two, the second at half its strength");
   line.example("ruvllm lora merge --out one --strategy ties --density 0.3 --rank 32 a b c",
                "The third of each that is largest, where their signs agree");
+  line.example("ruvllm lora merge --into model.gguf --out merged.gguf my-adapter",
+               "A model with the adapter in its weights");
   line.text("action", call.action, "info or merge");
   line.choices({"info", "merge"});
   line.words("adapters", call.paths,
              "Folders of PEFT or MLX, or GGUF files: one to look at, or those to merge");
   line.text("--out,-o", call.out,
             "The folder of PEFT to write; of GGUF files a file with a name in .gguf");
+  line.text("--into", call.into,
+            "A model: what is written is a GGUF file of it with the sum of the adapters in its "
+            "weights");
   line.text("--strategy", call.strategy, strategies.c_str());
   std::vector<std::string> names;
   for (const MergeStrategyRow& row : merge_strategies()) names.emplace_back(row.name);
@@ -216,7 +259,9 @@ void declare(CommandLine& line, LoraCall& call, const std::string& strategies) {
             "For prune, ties and dare: the share of numbers that is kept");
   line.integer("--seed", call.seed, 0, INT64_MAX, "For dare: decides which numbers are kept");
   line.text("--rank", call.rank, "The rank of each module of the result: sum, largest or a number");
-  line.text("--type", call.type, "Numbers of the result: f32, f16 or bf16");
+  line.text("--type", call.type,
+            "Numbers of the result: f32, f16 or bf16; with --into as the model has them when "
+            "absent, or f16 where they are quantised");
   line.choices({"f32", "f16", "bf16"});
   line.text("--base", call.base,
             "The model that the result is for; as the adapters say when absent");
@@ -227,14 +272,17 @@ void declare(CommandLine& line, LoraCall& call, const std::string& strategies) {
 
 // What is wrong with a call, or an empty text.
 std::string wrong_lora_call(const CommandLine& line, const LoraCall& call) {
+  for (const char* flag : {"--strategy", "--t", "--density", "--seed", "--rank", "--base"}) {
+    if (!call.into.empty() && line.given(flag)) return fmt::format("--into takes no {}", flag);
+  }
   if (call.action == "merge") {
     if (call.paths.empty() || call.out.empty()) return "give adapters, and --out: what to write";
     return "";
   }
   if (call.action != "info") return "say what to do: info PATH or merge --out PATH ADAPTERS";
   if (call.paths.size() != 1) return "info takes one adapter";
-  for (const char* flag : {"--out", "--strategy", "--weights", "--t", "--density", "--seed",
-                           "--rank", "--type", "--base", "--force"}) {
+  for (const char* flag : {"--out", "--into", "--strategy", "--weights", "--t", "--density",
+                           "--seed", "--rank", "--type", "--base", "--force"}) {
     if (line.given(flag)) return fmt::format("info takes no {}", flag);
   }
   return "";
@@ -250,7 +298,9 @@ int lora_command(int argc, char** argv) {
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (const std::string wrong = wrong_lora_call(line, call); !wrong.empty())
     return line.wrong_call(wrong);
-  const Status status = call.action == "info" ? print_info(call) : merge(line, call);
+  const Status status = call.action == "info" ? print_info(call)
+                        : call.into.empty()   ? merge(line, call)
+                                              : merge_into(line, call);
   return status.ok() ? kDone : line.failed(status);
 }
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "model/adapter_rows.h"
 #include "model/file_rows.h"
 #include "model/key_text.h"
 #include "model/row_lengths.h"
@@ -53,7 +54,7 @@ Status check_end_shapes(const Model& model, const AdapterMatrices& m) {
   return {};
 }
 
-Status check_shapes(const LayerPlan& plan, const AdapterMatrices& m) {
+Status check_layer_shapes(const LayerPlan& plan, const AdapterMatrices& m) {
   const auto rank = std::ssize(m.a.rows);
   int64_t n_out = 0;
   for (const Role role : m.roles) {
@@ -94,14 +95,16 @@ Status check_format(const Packing& packing, const AdapterMatrices& m) {
   return {};
 }
 
-Status check(const Model& model, const AdapterMatrices& m) {
+}  // namespace
+
+Status check_shapes(const Model& model, const AdapterMatrices& m) {
   if (m.end) {
     TRY(check_end_shapes(model, m));
   } else {
     if (m.layer < 0 || m.layer >= model.h.n_layers) {
       return fail(Code::invalid, "{}: the model has {} layers", name_of(m), model.h.n_layers);
     }
-    TRY(check_shapes(model.plans[static_cast<size_t>(m.layer)], m));
+    TRY(check_layer_shapes(model.plans[static_cast<size_t>(m.layer)], m));
   }
   for (const std::vector<float>* numbers : {&m.magnitudes, &m.biases}) {
     if (numbers->empty() || numbers->size() == m.b.rows.size()) continue;
@@ -111,8 +114,10 @@ Status check(const Model& model, const AdapterMatrices& m) {
   if (!std::isfinite(m.scale)) {
     return fail(Code::invalid, "{}: the scale is {}", name_of(m), m.scale);
   }
-  return check_format(model.device->packing(), m);
+  return {};
 }
+
+namespace {
 
 void add_rows(KeyText& key, const MatrixRows& matrix) {
   const auto n_bytes = static_cast<size_t>(format_of(matrix.dtype).bytes_of(matrix.n_in));
@@ -144,27 +149,6 @@ uint64_t hash_of(uint64_t before, const WholeMatrix& whole) {
   return key.hash(1);
 }
 
-// The rows of B in the order of the decoder's matrix. That is halves where heads rotate; a layer
-// without positions keeps the order of its file, in which all layers are alike.
-template <class T>
-void put_in_order(std::vector<T>& rows, Role role, const LayerPlan& plan, RopeOrder order,
-                  const Model& model) {
-  if (!is_rotated(role, plan)) return;
-  if (plan.rope >= 0) {
-    if (order == RopeOrder::neighbours) rotate_as_halves(rows, role, plan, model.rope);
-    return;
-  }
-  if (order == model.file->rope_order() || model.rope.plans.empty()) return;
-  const auto n_dims = static_cast<int64_t>(2 * model.rope.plans[0].inv_freq.size());
-  const std::vector<T> given = rows;
-  for (int64_t i = 0; i < std::ssize(rows); ++i) {
-    const int64_t in_head = i % plan.head_dim;
-    const int64_t from = order == RopeOrder::halves ? neighbours_from_halves(in_head, n_dims)
-                                                    : halves_from_neighbours(in_head, n_dims);
-    rows[static_cast<size_t>(i)] = given[static_cast<size_t>(i - in_head + from)];
-  }
-}
-
 class AdapterMaker {
  public:
   AdapterMaker(const Model& model, RopeOrder order, WorkerPool& pool)
@@ -174,7 +158,8 @@ class AdapterMaker {
   }
 
   Status add(const AdapterMatrices& m) {
-    TRY(check(model_, m));
+    TRY(check_shapes(model_, m));
+    TRY(check_format(model_.device->packing(), m));
     adapter_.key = hash_of(adapter_.key, m);
     return m.end ? add_to_end(m) : add_to_layer(m);
   }
@@ -215,33 +200,21 @@ class AdapterMaker {
   }
 
   Status add_to_layer(const AdapterMatrices& m) {
-    const LayerPlan& plan = model_.plans[static_cast<size_t>(m.layer)];
     const Weight a = TRY(pack(m.a));
     for (const Role role : m.roles) {
       LowRank& added = *TRY(place(product_of(m.layer, role), m, row_of(role).tensor));
-      const FusedRow fused{
-          .tensor = {}, .parts = m.roles, .sign = m.roles.front(), .order = m.order};
-      const std::vector<int64_t> of_role = rows_in_fused(fused, role, plan);
-      MatrixRows b = m.b.pick(of_role);
-      put_in_order(b.rows, role, plan, order_, model_);
+      RoleRows rows = rows_of_role(model_, m, role, order_);
       added.a = a;
-      added.b = TRY(pack(b));
+      added.b = TRY(pack(rows.b));
       added.scale = m.scale;
-      const auto in_order = [&](const std::vector<float>& numbers) {
-        std::vector<float> picked;
-        if (numbers.empty()) return picked;
-        for (const int64_t i : of_role) picked.push_back(numbers[static_cast<size_t>(i)]);
-        put_in_order(picked, role, plan, order_, model_);
-        return picked;
-      };
       std::vector<float> factors;
       if (!m.magnitudes.empty()) {
         const BaseRows& base = *TRY(base_rows());
-        factors = TRY(named(m, row_factors(base, base.of(m.layer, role), {m.a, b, m.scale},
-                                           in_order(m.magnitudes), pool_)));
+        factors = TRY(named(m, row_factors(base, base.of(m.layer, role), {m.a, rows.b, m.scale},
+                                           rows.magnitudes, pool_)));
       }
       const Linear& linear = model_.layers[static_cast<size_t>(m.layer)][role];
-      TRY(change_columns(m, added, linear.bias, std::move(factors), in_order(m.biases)));
+      TRY(change_columns(m, added, linear.bias, std::move(factors), rows.biases));
     }
     return {};
   }

@@ -57,6 +57,10 @@ struct LoadedAdapter {
   std::vector<FileStamp> stamps = {};  // of its files as they were read
 };
 
+// Whether the matrices have the shapes of the model's. Fails: invalid, unsupported, naming layer
+// and role, as make_adapter.
+Status check_shapes(const Model& model, const AdapterMatrices& m);
+
 // Packs the matrices for the model's device, in their own formats; the host's are not needed
 // afterwards, but rows for looking up that `owned` keeps. `order` is that of the rows of q and k in
 // heads that rotate. Requires: each of `matrices` has a role or an end. Fails, naming layer and

@@ -140,15 +140,13 @@ class AdapterBinder {
         names_(model.family, model.h.n_experts > 0),
         is_gguf_(file.container == AdapterContainer::gguf) {}
 
-  Result<Adapter> bind(WorkerPool& pool) {
+  Result<FileMatrices> find() {
     for (const AdapterModule& module : file_.modules) TRY(add(module));
     for (const AdapterWhole& whole : file_.wholes) TRY(add(whole));
     const FamilyRecord& family = *model_.family;
     const bool moved = family.neighbour_pairs || (is_gguf_ && family.neighbour_rows);
-    const RopeOrder order = moved ? RopeOrder::neighbours : RopeOrder::halves;
-    auto made = make_adapter(model_, matrices_, order, pool, wholes_);
-    if (!made) return fail(made.error().code(), "{}: {}", file_.path, made.error().message());
-    return std::move(*made);
+    return FileMatrices{std::move(matrices_), std::move(wholes_),
+                        moved ? RopeOrder::neighbours : RopeOrder::halves};
   }
 
  private:
@@ -281,9 +279,16 @@ class AdapterBinder {
 
 }  // namespace
 
+Result<FileMatrices> find_matrices(const Model& model, const AdapterFile& file) {
+  return AdapterBinder(model, file).find();
+}
+
 Result<LoadedAdapter> bind_adapter(std::shared_ptr<const Model> model, const AdapterFile& file,
                                    WorkerPool& pool) {
-  Adapter adapter = TRY(AdapterBinder(*model, file).bind(pool));
+  const FileMatrices found = TRY(find_matrices(*model, file));
+  auto made = make_adapter(*model, found.matrices, found.order, pool, found.wholes);
+  if (!made) return fail(made.error().code(), "{}: {}", file.path, made.error().message());
+  Adapter adapter = std::move(*made);
   int64_t n_bytes = 0;
   for (const LowRank& added : adapter.products) {
     if (added.empty()) continue;

@@ -7,6 +7,15 @@
 
 namespace ruv {
 
+// What a file adds to a model, in host memory that the file or the matrices keep.
+struct FileMatrices {
+  std::vector<AdapterMatrices> matrices;
+  std::vector<WholeMatrix> wholes;
+  RopeOrder order = RopeOrder::halves;
+};
+// Fails: as bind_adapter, but does not look at shapes.
+Result<FileMatrices> find_matrices(const Model& model, const AdapterFile& file);
+
 // Fails, naming the file and the module: invalid (the model has no such matrix, or one of another
 // shape), unsupported (a matrix that adapters may not add to; rows in an order that only the other
 // container has); out_of_memory.

@@ -497,9 +497,17 @@ class Files(TrainTest):
         text = self.lines("text.txt", ["The boat and the sea. " * 20])
         os.mkdir(self.path("adapter"))
         call_json(*self.nano("--file", text, "--rank", 2, "--out", self.path("adapter")))
-        done = call(*run, "-m", Program.model, "--lora", self.path("adapter"))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertTrue(done.stdout.strip())
+        beside = call(*run, "-m", Program.model, "--lora", self.path("adapter"))
+        self.assertEqual(beside.returncode, 0, beside.stderr)
+        self.assertTrue(beside.stdout.strip())
+        merge = ["lora", "merge", "--into", Program.model, "--out", self.path("merged.gguf")]
+        merged = call_json(*merge, "--type", "f32", "--json", self.path("adapter"))
+        self.assertGreater(merged["n_rows"], 0)
+        done = call(*run, "-m", self.path("merged.gguf"))
+        self.assertEqual(done.stdout, beside.stdout)
+        self.assertIn("exists already", self.refused(1, *merge, self.path("adapter")))
+        self.assertIn("--into takes no --rank",
+                      self.refused(2, *merge, "--rank", 3, self.path("adapter")))
 
     def test_a_folder_of_safetensors_gives_one(self):
         model = os.path.dirname(self.tiny)
