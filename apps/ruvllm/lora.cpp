@@ -54,6 +54,43 @@ int64_t bytes_of(const TensorInfo& matrix) {
   return format_of(matrix.dtype).bytes_of(matrix.n_elements());
 }
 
+// What a control vector has in the place of modules.
+void print_directions(const AdapterFile& file, bool json) {
+  std::vector<double> lengths;
+  int64_t n_params = 0, n_bytes = 0;
+  for (const AdapterDirection& direction : file.directions) {
+    std::vector<float> numbers(static_cast<size_t>(direction.numbers.n_elements()));
+    if (!numbers.empty()) direction.numbers.decode_row(0, numbers.data());
+    double squares = 0;
+    for (const float number : numbers) squares += double{number} * double{number};
+    lengths.push_back(std::sqrt(squares));
+    n_params += direction.numbers.n_elements();
+    n_bytes += bytes_of(direction.numbers);
+  }
+  Json rows = Json::array();
+  std::string text;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const AdapterDirection& direction = file.directions[i];
+    const int64_t n = direction.numbers.n_elements();
+    rows.push_back(Json{{"layer", direction.layer}, {"n_embd", n}, {"length", lengths[i]}});
+    text += fmt::format("{:>5} {:>9} {:>9.5g}\n", direction.layer, n, lengths[i]);
+  }
+  if (json) {
+    print_json_line({{"path", file.path},
+                     {"container", container_name(file.container)},
+                     {"base", file.base},
+                     {"n_params", n_params},
+                     {"n_bytes", n_bytes},
+                     {"directions", std::move(rows)}});
+    return;
+  }
+  fmt::print("{}: control vector, {}, {} directions, {} parameters, {}\nmodel: {}\n", file.path,
+             container_name(file.container), lengths.size(), readable_count(n_params),
+             readable_bytes(n_bytes),
+             file.base.empty() ? "the file does not say" : shown_text(file.base, kWholeText));
+  fmt::print("{:>5} {:>9} {:>9}\n{}", "layer", "numbers", "length", text);
+}
+
 Status print_info(const LoraCall& call) {
   const AdapterFile file = TRY(open_adapter(call.paths.front()));
   Json modules = Json::array();
@@ -70,6 +107,10 @@ Status print_info(const LoraCall& call) {
                            {"n_out", module.b.shape[0]},
                            {"type", format_of(module.a.dtype).name},
                            {"n_bytes", bytes}});
+  }
+  if (!file.directions.empty()) {
+    print_directions(file, call.json);
+    return {};
   }
   if (call.json) {
     print_json_line({{"path", file.path},

@@ -48,9 +48,10 @@ Result<LoraFile> parse_lora(const std::string& text) {
 }
 
 void add_lora_flag(CommandLine& line, std::vector<std::string>& texts) {
-  line.texts("--lora", texts,
-             "Adapter (LoRA) to compute with: a folder of PEFT or MLX, or a GGUF file, as "
-             "PATH or PATH=SCALE; may be given several times");
+  line.texts(
+      "--lora", texts,
+      "Adapter (LoRA) to compute with: a folder of PEFT or MLX, or a GGUF file, which may be a "
+      "control vector, as PATH or PATH=SCALE; may be given several times");
 }
 
 void add_adapter_flags(CommandLine& line, ServedAdapters& adapters) {

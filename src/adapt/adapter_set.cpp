@@ -49,6 +49,9 @@ Status check_is_sum(const AdapterFile& file) {
     return fail(Code::unsupported, "{}: '{}' {}, which cannot be merged", file.path,
                 quoted_name(tensor), what);
   };
+  if (!file.directions.empty()) {
+    return refused(file.directions.front().numbers.name, "is a direction of a control vector");
+  }
   for (const AdapterModule& module : file.modules) {
     if (module.has_magnitudes()) return refused(module.tensor, "has magnitudes (DoRA)");
     const bool has_biases = file.has_own_biases && !module.biases.shape.empty();

@@ -1,5 +1,6 @@
 // Adapter: what one fine-tuning adds to the products of a model, as matrices of low rank on a
-// device. A step computes any mix of adapters beside one copy of the model's weights.
+// device, or a control vector to its stream. A step computes any mix of adapters beside one copy of
+// the model's weights.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +28,8 @@ struct LowRank {
 // Which number a product has is the model's affair (model/adapter.h). Immutable once made.
 struct Adapter {
   std::vector<LowRank> products;
+  // By layer, (n_embd): added to the stream after it (a control vector). Empty ones add nothing.
+  std::vector<Vector> directions = {};
   // In place of the model's own: plain rows, and packed. Empty: the model's.
   Weight token_embd = {}, output = {};
   uint64_t key = 0;  // a hash of the contents: what is computed with equal ones is equal
@@ -39,6 +42,11 @@ struct Adapter {
   }
   bool has_factors() const {
     return std::ranges::any_of(products, [](const LowRank& p) { return !p.factors.empty(); });
+  }
+  // Null: the layer has none.
+  const Vector* direction_after(int64_t layer) const {
+    const auto i = static_cast<size_t>(layer);
+    return i < directions.size() && !directions[i].empty() ? &directions[i] : nullptr;
   }
   bool replaces() const { return !token_embd.empty() || !output.empty(); }
 };

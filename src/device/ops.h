@@ -471,6 +471,8 @@ class Ops {
   virtual void scale_columns(View x, const Vector& factors, const Vector& shifts) = 0;
   // x += y
   virtual void add(View x, View y) = 0;
+  // x[r] += factor · y, of which the product is rounded before it is added.
+  virtual void add_vector(View x, const Vector& y, float factor) = 0;
   // x[r] += (values[r][column] + offset) · y[r]
   struct RowFactors {
     View values;

@@ -4,7 +4,8 @@
 //
 // An adapter of low rank adds scale · B · A to the weights of the modules that it names, and may
 // then make each row of them a length that it gives (DoRA). Embeddings count as matrices (n_embd,
-// n_vocab) here, of which a token has a column, as trainers see them.
+// n_vocab) here, of which a token has a column, as trainers see them. A control vector has nothing
+// of this, but directions that are added to the stream between layers.
 #pragma once
 
 #include "base/json.h"
@@ -45,11 +46,21 @@ struct AdapterWhole {
   bool is_base = false;
 };
 
+// What a control vector adds to the residual stream after a layer.
+struct AdapterDirection {
+  int64_t layer = 0;        // from 1 on; no direction follows the first layer, which is 0
+  TensorInfo numbers = {};  // (n_embd), f32
+};
+
 struct AdapterFile {
   std::string path;
   AdapterContainer container = AdapterContainer::peft;
-  std::string base = {};  // the model that it was made for, as the file says; empty: it does not
+  // The model that it was made for, as the file says; of a control vector the architecture. Empty:
+  // it does not.
+  std::string base = {};
   std::vector<AdapterModule> modules = {};  // by name
+  // By layer, each at most once. Where there are any there are no modules and no wholes.
+  std::vector<AdapterDirection> directions = {};
   // Biases of modules were trained; else they are said to be the base's own, as wholes may be.
   bool has_own_biases = false;
   std::vector<AdapterWhole> wholes = {};  // in the file's order

@@ -336,6 +336,60 @@ TEST(GgufAdapter, OtherKindsAndKeysAreRefused) {
             "file: tensor 'blk.0.attn_norm.weight' is not a matrix A or B of LoRA");
 }
 
+struct ControlVectorParts {
+  std::string key = "controlvector.layer_count";
+  uint32_t count = 2;
+  std::string second = "direction.3";
+  std::vector<uint64_t> shape = {4};
+  uint32_t dtype = 0;
+};
+
+std::string control_vector(const ControlVectorParts& parts = {}) {
+  GgufBuilder gguf(3, 2, 3);
+  gguf.text_entry("general.architecture", "controlvector");
+  gguf.text_entry("controlvector.model_hint", "llama").u32_entry(parts.key, parts.count);
+  gguf.tensor(parts.second, parts.shape, parts.dtype, 0).tensor("direction.2", {4}, 0, 32);
+  return gguf.data(32, 48).bytes();
+}
+
+TEST(ControlVector, HasDirectionsByLayer) {
+  const std::string bytes = control_vector();
+  const Result<AdapterFile> file = read_gguf(bytes);
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_EQ(file->base, "llama");
+  EXPECT_TRUE(file->modules.empty());
+  ASSERT_EQ(file->directions.size(), 2);
+  EXPECT_EQ(file->directions[0].layer, 2);
+  EXPECT_EQ(file->directions[1].layer, 3);
+  EXPECT_EQ(file->directions[1].numbers.shape, std::vector<int64_t>{4});
+  EXPECT_EQ(file->directions[1].numbers.bytes.front(), std::byte{0}) << "it lies first";
+}
+
+TEST(ControlVector, WhatIsNotHonouredIsRefusedByName) {
+  const auto refusal = [](const ControlVectorParts& parts) {
+    const auto file = read_gguf(control_vector(parts));
+    return file ? "" : file.error().message();
+  };
+  EXPECT_EQ(refusal({.key = "controlvector.scale"}),
+            "file: metadata 'controlvector.scale' is not supported in a control vector");
+  EXPECT_EQ(refusal({.key = "adapter.lora.alpha"}),
+            "file: metadata 'adapter.lora.alpha' is not supported in a control vector");
+  EXPECT_EQ(refusal({.key = "general.file_type"}), "");
+  EXPECT_EQ(refusal({.count = 3}),
+            "file: metadata 'controlvector.layer_count' is 3, and the file has 2 directions");
+  for (const char* const name : {"direction.0", "direction.", "direction.01", "direction.-1",
+                                 "direction.1x", "direction.99999999999", "blk.1.attn_q.weight"}) {
+    EXPECT_EQ(refusal({.second = name}),
+              fmt::format("file: tensor '{}' is not a direction of a control vector: direction.N "
+                          "of a layer from 1 on",
+                          name));
+  }
+  EXPECT_EQ(refusal({.second = "direction.2"}), "file: tensor 'direction.2' is there twice");
+  EXPECT_EQ(refusal({.shape = {2, 2}}),
+            "file: tensor 'direction.3' has 2 dimensions; directions have one");
+  EXPECT_EQ(refusal({.dtype = 1}), "file: tensor 'direction.3' is f16; directions are f32");
+}
+
 TEST(OpenAdapter, SaysWhatAFolderLacks) {
   const TestFolder folder;
   const auto message = [&] { return open_adapter(folder.path()).error().message(); };

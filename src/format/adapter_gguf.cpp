@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "format/adapter_halves.h"
+#include "format/control_vector.h"
 #include "format/gguf.h"
 #include "format/tensor_names.h"
 
@@ -71,6 +72,7 @@ Result<TensorInfo> by_inputs(TensorInfo a, const std::string& source) {
 
 Result<AdapterFile> read_gguf_adapter(Bytes bytes, const std::string& source) {
   GgufContents contents = TRY(parse_gguf(bytes, source));
+  if (is_control_vector(contents)) return read_control_vector(std::move(contents), source);
   TRY(check_kind(contents.metadata, source));
   const double alpha = TRY(alpha_of(contents.metadata, source));
   if (!contents.unread.empty()) return tl::unexpected(contents.unread.begin()->second);

@@ -30,6 +30,12 @@ void look_at(const ruv::Result<ruv::AdapterFile>& file) {
       touch(*column);
     }
   }
+  int64_t last = 0;
+  for (const ruv::AdapterDirection& direction : file->directions) {
+    if (direction.layer <= last || direction.numbers.shape.size() != 1) std::abort();
+    last = direction.layer;
+    touch(direction.numbers);
+  }
   for (const ruv::AdapterWhole& whole : file->wholes) touch(whole.matrix);
 }
 

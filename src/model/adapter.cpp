@@ -149,6 +149,42 @@ uint64_t hash_of(uint64_t before, const WholeMatrix& whole) {
   return key.hash(1);
 }
 
+uint64_t hash_of(uint64_t before, const LayerDirection& direction) {
+  KeyText key;
+  key.number(before);
+  key.number(~uint64_t{4} - static_cast<uint64_t>(direction.layer));
+  key.number(hash_bytes(std::as_bytes(std::span(direction.numbers))));
+  return key.hash(1);
+}
+
+// As files count, no direction follows the first layer.
+Status check_direction(const Model& model, const LayerDirection& direction) {
+  const HParams& h = model.h;
+  const auto fault = [&direction](Code code, std::string_view what) {
+    return fail(code, "adapter: direction {}: {}", direction.layer, what);
+  };
+  if (h.reads_source()) {
+    return fault(Code::unsupported, "models that read a source text have no one stream");
+  }
+  if (h.streams.exists()) {
+    return fault(Code::unsupported, "the model's layers have several streams, and no one of them");
+  }
+  if (direction.layer < 1 || direction.layer >= h.n_layers) {
+    return fault(Code::invalid, fmt::format("the model has {} layers, and a direction follows one "
+                                            "from 1 to {}",
+                                            h.n_layers, h.n_layers - 1));
+  }
+  if (std::ssize(direction.numbers) != h.n_embd) {
+    return fault(Code::invalid, fmt::format("it has {} numbers, and the model's stream {}",
+                                            direction.numbers.size(), h.n_embd));
+  }
+  for (size_t i = 0; i < direction.numbers.size(); ++i) {
+    if (std::isfinite(direction.numbers[i])) continue;
+    return fault(Code::invalid, fmt::format("number {} is {}", i, direction.numbers[i]));
+  }
+  return {};
+}
+
 class AdapterMaker {
  public:
   AdapterMaker(const Model& model, RopeOrder order, WorkerPool& pool)
@@ -184,6 +220,17 @@ class AdapterMaker {
       return fault(Code::unsupported, "rows of it cannot be multiplied in the adapter's format");
     }
     adapter_.key = hash_of(adapter_.key, whole);
+    return {};
+  }
+  Status steer(const LayerDirection& direction) {
+    TRY(check_direction(model_, direction));
+    adapter_.directions.resize(static_cast<size_t>(model_.h.n_layers));
+    Vector& place = adapter_.directions[static_cast<size_t>(direction.layer)];
+    if (!place.empty()) {
+      return fail(Code::invalid, "adapter: direction {}: it is there twice", direction.layer);
+    }
+    adapter_.key = hash_of(adapter_.key, direction);
+    place = TRY(model_.device->vector(direction.numbers));
     return {};
   }
   Adapter take() { return std::move(adapter_); }
@@ -306,8 +353,8 @@ class AdapterMaker {
 }  // namespace
 
 Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices> matrices,
-                             RopeOrder order, WorkerPool& pool,
-                             std::span<const WholeMatrix> wholes) {
+                             RopeOrder order, WorkerPool& pool, std::span<const WholeMatrix> wholes,
+                             std::span<const LayerDirection> directions) {
   if (model.family->block.repeats_layers) {
     return fail(Code::unsupported,
                 "the model's layers have the weights of one: adapters of it are not supported");
@@ -315,6 +362,7 @@ Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices
   AdapterMaker maker(model, order, pool);
   for (const AdapterMatrices& m : matrices) TRY(maker.add(m));
   for (const WholeMatrix& whole : wholes) TRY(maker.replace(whole));
+  for (const LayerDirection& direction : directions) TRY(maker.steer(direction));
   return maker.take();
 }
 

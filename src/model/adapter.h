@@ -48,6 +48,12 @@ struct WholeMatrix {
   MatrixRows rows;
 };
 
+// What a control vector adds to the stream after a layer.
+struct LayerDirection {
+  int64_t layer = 0;
+  std::vector<float> numbers;  // (n_embd)
+};
+
 // An adapter with the model that it was made for, as a request has it.
 struct LoadedAdapter {
   Adapter adapter;
@@ -65,10 +71,11 @@ Status check_shapes(const Model& model, const AdapterMatrices& m);
 // afterwards, but rows for looking up that `owned` keeps. `order` is that of the rows of q and k in
 // heads that rotate. Requires: each of `matrices` has a role or an end. Fails, naming layer and
 // role: invalid (shapes that do not fit the model, a layer or matrix that it does not have, one
-// that is there twice, a scale that is not finite, a row without a length), unsupported (formats
-// without a kernel, biases of a product that has none); out_of_memory.
+// that is there twice, a scale or direction that is not finite, a row without a length),
+// unsupported (formats without a kernel, biases of a product that has none); out_of_memory.
 Result<Adapter> make_adapter(const Model& model, std::span<const AdapterMatrices> matrices,
                              RopeOrder order, WorkerPool& pool,
-                             std::span<const WholeMatrix> wholes = {});
+                             std::span<const WholeMatrix> wholes = {},
+                             std::span<const LayerDirection> directions = {});
 
 }  // namespace ruv

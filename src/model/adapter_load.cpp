@@ -117,6 +117,8 @@ AdapterInfo info_of(const AdapterFile& file) {
     for (const TensorInfo* part : {&module.a, &module.b, &module.magnitudes}) count(*part);
     if (file.has_own_biases) count(module.biases);
   }
+  info.n_directions = std::ssize(file.directions);
+  for (const AdapterDirection& direction : file.directions) count(direction.numbers);
   for (const AdapterWhole& whole : file.wholes) {
     if (whole.is_base) continue;
     ++info.n_matrices;
@@ -143,9 +145,11 @@ class AdapterBinder {
   Result<FileMatrices> find() {
     for (const AdapterModule& module : file_.modules) TRY(add(module));
     for (const AdapterWhole& whole : file_.wholes) TRY(add(whole));
+    if (!file_.directions.empty()) TRY(check_hint());
+    for (const AdapterDirection& direction : file_.directions) TRY(add(direction));
     const FamilyRecord& family = *model_.family;
     const bool moved = family.neighbour_pairs || (is_gguf_ && family.neighbour_rows);
-    return FileMatrices{std::move(matrices_), std::move(wholes_),
+    return FileMatrices{std::move(matrices_), std::move(wholes_), std::move(directions_),
                         moved ? RopeOrder::neighbours : RopeOrder::halves};
   }
 
@@ -222,6 +226,31 @@ class AdapterBinder {
     return {};
   }
 
+  Status add(const AdapterDirection& direction) {
+    const TensorInfo& from = direction.numbers;
+    LayerDirection& to = directions_.emplace_back(LayerDirection{direction.layer, {}});
+    to.numbers.resize(static_cast<size_t>(from.n_elements()));
+    if (!to.numbers.empty()) from.decode_row(0, to.numbers.data());
+    return {};
+  }
+
+  // Some programs write the architecture of GGUF files there, and some transformers' model_type.
+  Status check_hint() const {
+    const FamilyRecord* const own = model_.family;
+    bool is_of_model =
+        file_.base.empty() || file_.base == own->name || file_.base == model_.file->architecture();
+    for (const FamilyRecord* const record : families()) {
+      for (const HfClass& row : record->classes) {
+        const bool is_own = record == own || row.with_experts == own || row.encoder == own;
+        is_of_model |= is_own && row.model_type == file_.base;
+      }
+    }
+    if (is_of_model) return {};
+    return fail(Code::invalid,
+                "{}: metadata 'controlvector.model_hint' is '{}', and the model is of '{}'",
+                file_.path, quoted_name(file_.base), own->name);
+  }
+
   // Whether the matrices are those of the model's file.
   Status check_container(std::span<const Role> roles, std::string_view tensor) const {
     const bool is_like_model = is_gguf_ == (model_.file->container() == "gguf");
@@ -275,6 +304,7 @@ class AdapterBinder {
   bool is_gguf_;
   std::vector<AdapterMatrices> matrices_;
   std::vector<WholeMatrix> wholes_;
+  std::vector<LayerDirection> directions_;
 };
 
 }  // namespace
@@ -286,7 +316,8 @@ Result<FileMatrices> find_matrices(const Model& model, const AdapterFile& file) 
 Result<LoadedAdapter> bind_adapter(std::shared_ptr<const Model> model, const AdapterFile& file,
                                    WorkerPool& pool) {
   const FileMatrices found = TRY(find_matrices(*model, file));
-  auto made = make_adapter(*model, found.matrices, found.order, pool, found.wholes);
+  auto made =
+      make_adapter(*model, found.matrices, found.order, pool, found.wholes, found.directions);
   if (!made) return fail(made.error().code(), "{}: {}", file.path, made.error().message());
   Adapter adapter = std::move(*made);
   int64_t n_bytes = 0;
@@ -295,6 +326,7 @@ Result<LoadedAdapter> bind_adapter(std::shared_ptr<const Model> model, const Ada
     n_bytes += added.a.n_bytes() + added.b.n_bytes() + added.factors.memory.n_bytes +
                added.shifts.memory.n_bytes;
   }
+  for (const Vector& direction : adapter.directions) n_bytes += direction.memory.n_bytes;
   n_bytes += adapter.token_embd.n_bytes() + adapter.output.n_bytes();
   return LoadedAdapter{std::move(adapter), std::move(model), info_of(file), n_bytes, file.stamps};
 }

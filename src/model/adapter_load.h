@@ -11,6 +11,7 @@ namespace ruv {
 struct FileMatrices {
   std::vector<AdapterMatrices> matrices;
   std::vector<WholeMatrix> wholes;
+  std::vector<LayerDirection> directions;
   RopeOrder order = RopeOrder::halves;
 };
 // Fails: as bind_adapter, but does not look at shapes.

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "model/adapted_ends.h"
+#include "model/adapted_stream.h"
 #include "model/draft_head.h"
 #include "model/layer_step.h"
 #include "model/output_dense.h"
@@ -542,8 +543,10 @@ bool run_layers(const LayerPass& pass, Range layers, const Activations::Views& a
     const Adapting adapt = adapt_of(i);
     layer(ops, m, i, ropes, a, adapt);
     const bool is_last = i + 1 == layers.end;
-    if (is_last || !meets(m.plans[next - 1], m.plans[next])) {
+    const bool steers = has_direction(batch, i);
+    if (is_last || steers || !meets(m.plans[next - 1], m.plans[next])) {
       leave_layer({ops, m, i, a, adapt});
+      if (steers) add_directions(ops, batch, i, a.x);
       if (!is_last) enter_layer({ops, m, i + 1, a, adapt_of(i + 1)});
     } else {
       add_and_enter(ops, a.h, a.x, a.h, {m.plans[next], m.layers[next], NormRole::attn});

@@ -34,6 +34,10 @@ Result<MergedRows> rows_of(const Model& model, const std::vector<AdapterToMerge>
   std::vector<MergedFile> files;
   for (const AdapterToMerge& adapter : adapters) {
     found.push_back(TRY(find_matrices(model, adapter.file)));
+    if (!found.back().directions.empty()) {
+      return fail(Code::unsupported, "{}: is a control vector, which no matrix can have in it",
+                  adapter.file.path);
+    }
     if (!found.back().wholes.empty()) {
       return fail(Code::unsupported, "{}: has whole matrices, which are not merged",
                   adapter.file.path);

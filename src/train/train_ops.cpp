@@ -257,6 +257,11 @@ void TrainOps<T>::add(View x, View y) {
 }
 
 template <class T>
+void TrainOps<T>::add_vector(View /*x*/, const Vector& /*y*/, float /*factor*/) {
+  refuse("add_vector");
+}
+
+template <class T>
 void TrainOps<T>::add_scaled(View x, View y, const RowFactors& factors) {
   run<AddScaledEntry<T>>(numbers(x), numbers(y),
                          typename AddScaledEntry<T>::Factors{

@@ -5,12 +5,13 @@ Usage: adapters_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
 import json
 import os
+import random
 import subprocess
 import tempfile
 import threading
 import unittest
 
-from peft_files import llama_shapes, write_adapter
+from peft_files import llama_shapes, write_adapter, write_control_vector
 from server import Server, run_tests
 
 CHAT = "/v1/chat/completions"
@@ -36,6 +37,9 @@ class Adapters(unittest.TestCase):
         cls.shapes = llama_shapes(info, range(2))
         for seed, name in enumerate(("a", "b", "c")):
             write_adapter(cls.path(name), cls.shapes, seed)
+        draw, n_embd = random.Random(7), info["numbers"]["n_embd"]
+        write_control_vector(cls.path("steer.gguf"), {
+            layer: [draw.uniform(-0.5, 0.5) for _ in range(n_embd)] for layer in (1, 2)})
 
     @classmethod
     def tearDownClass(cls):
@@ -88,6 +92,31 @@ class Adapters(unittest.TestCase):
             self.assertEqual(server.get("/v1/models/b")["parent"], "nano")
             self.assertEqual(server.post(CHAT, body(model="a"))[1]["model"], "a")
             self.assertEqual(server.post(CHAT, body(lora=["a"]))[1]["model"], "nano")
+
+    def test_requests_choose_control_vectors(self):
+        with self.server("--lora-modules", f"steer={self.path('steer.gguf')}",
+                         "--lora-modules", f"a={self.path('a')}") as server:
+            def steered(scale):
+                return self.text(server, lora=[{"name": "steer", "scale": scale}])
+
+            base, one, less = self.text(server), steered(1), steered(-1)
+            mixed = self.text(server, lora=["a", "steer"])
+            self.assertEqual(len({base, one, less, mixed, self.text(server, lora=["a"])}), 5)
+            self.assertEqual(steered(0), base)
+            # Prefixes of the others are cached now.
+            choices = {base: [], one: ["steer"], less: [{"name": "steer", "scale": -1}],
+                       mixed: ["a", "steer"]}
+            answers = {}
+
+            def ask(expected, lora):
+                answers[expected] = self.text(server, lora=lora)
+
+            threads = [threading.Thread(target=ask, args=each) for each in choices.items()]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(answers, {answer: answer for answer in choices})
 
     def test_what_the_server_starts_with_is_the_usual(self):
         with self.server("--lora", self.path("a"), "--lora-modules", f"b={self.path('b')}") as server:
@@ -192,6 +221,19 @@ class Adapters(unittest.TestCase):
         with self.server() as server:
             self.assertIn("--lora-dir",
                           self.refused(server, LOAD, {"lora_name": "y", "lora_path": "a"}, 403))
+
+    def test_control_vectors_are_shown_and_not_merged(self):
+        def lora(*words):
+            return subprocess.run([Server.binary, "lora", *words], capture_output=True, text=True,
+                                  check=False)
+
+        steer = self.path("steer.gguf")
+        shown = json.loads(lora("info", "--json", steer).stdout)
+        self.assertEqual([row["layer"] for row in shown["directions"]], [1, 2])
+        self.assertIn("control vector", lora("info", steer).stdout)
+        done = lora("merge", "--out", self.path("merged.gguf"), steer)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("'direction.1' is a direction of a control vector", done.stderr)
 
     def test_run_computes_with_adapters(self):
         def run(*more):

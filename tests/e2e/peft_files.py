@@ -1,4 +1,4 @@
-"""Folders of PEFT with random matrices, for tests; written without PEFT."""
+"""Adapters for tests: folders of PEFT with random matrices, written without it, and control vectors."""
 import json
 import os
 import random
@@ -39,3 +39,26 @@ def llama_shapes(info, layers):
         shapes[stem + "self_attn.q_proj"] = (numbers["n_heads"] * numbers["head_dim"], n_embd)
         shapes[stem + "mlp.down_proj"] = (n_embd, n_ff)
     return shapes
+
+
+def write_control_vector(path, directions, hint=""):
+    """A GGUF file as llama.cpp has them. directions: the numbers of each layer. hint: an architecture;
+    empty: none."""
+    text_kind, u32_kind, f32_type, alignment = 8, 4, 0, 32
+
+    def text(words):
+        raw = words.encode()
+        return struct.pack("<Q", len(raw)) + raw
+
+    entries = [text("general.architecture") + struct.pack("<I", text_kind) + text("controlvector"),
+               text("controlvector.layer_count") + struct.pack("<II", u32_kind, len(directions))]
+    if hint:
+        entries.append(text("controlvector.model_hint") + struct.pack("<I", text_kind) + text(hint))
+    tensors, data = b"", b""
+    for layer, numbers in directions.items():
+        tensors += text(f"direction.{layer}") + struct.pack("<IQIQ", 1, len(numbers), f32_type, len(data))
+        data += struct.pack(f"<{len(numbers)}f", *numbers)
+        data += bytes(-len(data) % alignment)
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(directions), len(entries)) + b"".join(entries) + tensors
+    with open(path, "wb") as file:
+        file.write(head + bytes(-len(head) % alignment) + data)

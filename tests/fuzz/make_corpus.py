@@ -522,6 +522,10 @@ def adapter_seeds():
                                      ("adapter.lora.alpha", F32, 3.0)],
                                     [("token_embd.weight.lora_a", [2, 5], 0, bytes(40)),
                                      ("token_embd.weight.lora_b", [2, 4], 0, bytes(32))])
+    yield "control_vector", b"\0" + gguf(
+        [("general.architecture", STRING, "controlvector"), ("controlvector.model_hint", STRING, "llama"),
+         ("controlvector.layer_count", U32, 2)],
+        [("direction.1", [4], 0, bytes(16)), ("direction.3", [4], 0, bytes(16))])
 
 
 def main():

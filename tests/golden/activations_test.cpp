@@ -151,6 +151,10 @@ class NotingOps final : public Ops {
     ops_.add(x, y);
     note(x);
   }
+  void add_vector(View x, const Vector& y, float factor) override {
+    ops_.add_vector(x, y, factor);
+    note(x);
+  }
   void add_scaled(View x, View y, const RowFactors& factors) override {
     ops_.add_scaled(x, y, factors);
     note(x);

@@ -17,7 +17,7 @@ namespace {
 using Numbers = std::vector<float>;
 
 const std::vector<Token> kTokens = {3, 14, 15, 9, 2, 6, 5, 3, 5};
-constexpr int64_t kPages = 8;
+constexpr int64_t kPages = 12;
 
 // An executor with sequences of up to one page each, numbered.
 class AdapterWorld {
@@ -192,15 +192,28 @@ Adapter adapter_of_ends(const Model& model, uint64_t seed) {
   return std::move(*make_adapter(model, all, RopeOrder::halves, pool));
 }
 
-// Adapters a and b and the model as it is, together and cut into chunks, against each alone.
+// A direction after each layer that may have one.
+Adapter control_vector_of(const Model& model, uint64_t seed) {
+  Rng rng(seed);
+  std::vector<LayerDirection> directions;
+  for (int64_t layer = 1; layer < model.h.n_layers; ++layer) {
+    directions.push_back({layer, small_numbers(model.h.n_embd, rng)});
+  }
+  WorkerPool pool(1);
+  return std::move(*make_adapter(model, {}, RopeOrder::halves, pool, {}, directions));
+}
+
+// Adapters a, b and c and the model as it is, together and cut into chunks, against each alone.
 TEST(MixedAdapters, SequencesHaveTheBytesThatTheyHaveAlone) {
   for (const char* name : {"llama2", "gemma3", "lfm2", "qwen3moe"}) {
     AdapterWorld alone(golden_gguf(name));
     AdapterWorld together(golden_gguf(name), "", 3);
     const Adapter a = random_adapter(alone.model(), 8, 1);
     const Adapter b = adapter_of_ends(alone.model(), 2);
-    const Adapter* const adapters[] = {&a, &b, nullptr, &a, &b, &b};
-    const int64_t chunks[][3] = {{9, 0, 0}, {4, 5, 0}, {1, 1, 7}, {3, 0, 6}, {2, 7, 0}, {0, 4, 5}};
+    const Adapter c = control_vector_of(alone.model(), 3);
+    const Adapter* const adapters[] = {&a, &b, nullptr, &a, &b, &b, &c, nullptr, &c, &c};
+    const int64_t chunks[][3] = {{9, 0, 0}, {4, 5, 0}, {1, 1, 7}, {3, 0, 6}, {2, 7, 0},
+                                 {0, 4, 5}, {1, 8, 0}, {3, 3, 3}, {0, 9, 0}, {7, 1, 1}};
     std::map<int, Numbers> got;
     for (size_t step = 0; step < 3; ++step) {
       for (size_t i = 0; i < std::size(adapters); ++i) {

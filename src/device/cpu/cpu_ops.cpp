@@ -217,6 +217,14 @@ void CpuOps::add(View x, View y) {
   for_rows(x.n_rows, x.n_cols, [&](int64_t i) { kernels_->add(row(x, i), row(y, i), x.n_cols); });
 }
 
+void CpuOps::add_vector(View x, const Vector& y, float factor) {
+  const float* const from = numbers(y);
+  for_rows(x.n_rows, x.n_cols, [&](int64_t i) {
+    float* const to = row(x, i);
+    for (int64_t c = 0; c < x.n_cols; ++c) to[c] += factor * from[c];
+  });
+}
+
 void CpuOps::gather(View out, View x, std::span<const int32_t> rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     std::memcpy(row(out, static_cast<int64_t>(i)), row(x, rows[i]),

@@ -72,6 +72,7 @@ class CpuOps final : public Ops {
   void scale_rows(View x, View factors) override;
   void scale_columns(View x, const Vector& factors, const Vector& shifts) override;
   void add(View x, View y) override;
+  void add_vector(View x, const Vector& y, float factor) override;
   void add_scaled(View x, View y, const RowFactors& factors) override;
   void cut_below(View x, float deviations) override;
   void match_size(View x, View like, float least) override;
