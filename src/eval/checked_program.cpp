@@ -8,7 +8,7 @@ namespace {
 constexpr uint64_t kMemoryBytes = uint64_t{1} << 30;
 constexpr uint64_t kFileBytes = uint64_t{1} << 20;
 
-// Reads a word that the program cannot know, runs the program in a namespace of its own, and says
+// Reads a word that the program is not given, runs the program in a namespace of its own, and says
 // the word.
 constexpr std::string_view kRunner =
     "import sys\n"
