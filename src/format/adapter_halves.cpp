@@ -9,23 +9,21 @@ Status AdapterHalves::add(std::string tensor, bool is_b, TensorInfo half, std::s
     return fail(Code::corrupt, "{}: tensor '{}' is not a matrix", *source_, quoted_name(from));
   }
   Halves& halves = halves_[std::move(tensor)];
-  std::optional<TensorInfo>& place = is_b ? halves.b : halves.a;
-  if (place) {
-    return fail(Code::corrupt, "{}: tensor '{}' repeats another", *source_, quoted_name(from));
-  }
-  place = std::move(half);
-  halves.from = from;
-  return {};
+  return put(is_b ? halves.b : halves.a, std::move(half), halves, from);
 }
 
 Status AdapterHalves::add_column(std::string tensor, bool is_bias, TensorInfo column,
                                  std::string_view from) {
   Halves& halves = halves_[std::move(tensor)];
-  std::optional<TensorInfo>& place = is_bias ? halves.biases : halves.magnitudes;
+  return put(is_bias ? halves.biases : halves.magnitudes, std::move(column), halves, from);
+}
+
+Status AdapterHalves::put(std::optional<TensorInfo>& place, TensorInfo part, Halves& halves,
+                          std::string_view from) const {
   if (place) {
     return fail(Code::corrupt, "{}: tensor '{}' repeats another", *source_, quoted_name(from));
   }
-  place = std::move(column);
+  place = std::move(part);
   halves.from = from;
   return {};
 }

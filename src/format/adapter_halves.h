@@ -30,6 +30,10 @@ class AdapterHalves {
     std::string from;
     bool is_embedding = false;
   };
+  // Gives a tensor a part that it has not yet. Fails: corrupt, naming `from`.
+  Status put(std::optional<TensorInfo>& place, TensorInfo part, Halves& halves,
+             std::string_view from) const;
+
   const std::string* source_;
   std::map<std::string, Halves> halves_;
 };
