@@ -30,6 +30,9 @@ constexpr ShapeRow kShapes[] = {{"constant", RateShape::constant, false, false, 
 constexpr std::pair<std::string_view, DType> kTypes[] = {
     {"f32", DType::f32}, {"f16", DType::f16}, {"bf16", DType::bf16}};
 
+// Matrices of fewer numbers keep moments of float32 with --states 8bit.
+constexpr int64_t kBytesFrom = 4096;
+
 // An option whose value is a number with a fraction.
 struct NumberRow {
   const char* flag;
@@ -195,6 +198,10 @@ void add_step_flags(CommandLine& line, TrainCall& call) {
   line.text("--optimiser", call.optimiser,
             "adamw, or muon for the matrices of layers and adamw for the rest");
   line.choices({"adamw", "muon"});
+  line.text("--states", call.states,
+            "How the optimiser's moments are kept: f32, or 8bit for those of matrices of 4096 "
+            "numbers or more, which takes 2 bytes for each number in place of 8");
+  line.choices({"f32", "8bit"});
   line.text("--precision", call.precision,
             "bf16 rounds factors of the products of matrices, but not what is learned: faster on a "
             "processor whose bf16 peak in `ruvllm bench` is above its f32 peak");
@@ -260,6 +267,7 @@ TrainOptions options_of(const TrainCall& call) {
   options.has_head = has_head(call.objective);
   options.optimiser.adam.weight_decay = call.decay.value;
   options.optimiser.adam.beta2 = call.beta2.value;
+  if (call.states == "8bit") options.optimiser.adam.bytes_from = kBytesFrom;
   if (call.optimiser == "muon") options.optimiser.muon = MuonNumbers();
   const double peak = call.rate.value;
   options.rate = {.shape = shape_row(call.shape)->shape,
@@ -291,7 +299,8 @@ TrainOptions options_of(const TrainCall& call) {
   return options;
 }
 
-// --steps is one where the rates depend on it.
+// --steps is one where the rates depend on it. --states is one where it is not f32: states of runs
+// from before there was a choice are f32.
 std::vector<RunFact> facts_of(const TrainCall& call) {
   std::vector<RunFact> facts;
   const std::pair<const char*, int64_t> integers[] = {{"--rank", call.rank},
@@ -314,6 +323,7 @@ std::vector<RunFact> facts_of(const TrainCall& call) {
   if (needs_length(shape_row(call.shape)->shape)) {
     facts.push_back({"--steps", fmt::format("{}", call.n_steps)});
   }
+  if (call.states != "f32") facts.push_back({"--states", call.states});
   return facts;
 }
 

@@ -23,6 +23,7 @@ struct TrainCall {
   std::string shape = "cosine";
   std::string type = "f32";
   std::string optimiser = "adamw";
+  std::string states = "f32";
   std::string precision = "f32";
   std::string targets;
   std::string objective = "sft";

@@ -1,6 +1,7 @@
 #include "train/adam.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/elementary.h"
@@ -49,7 +50,7 @@ double gradient_norm(std::span<const Parameter<T>> parameters, WorkerPool& pool)
   return std::sqrt(squares);
 }
 
-// Moments begin with 0, as a Buffer does.
+// A parameter of another optimiser has a first moment in the form that Adam's would have.
 template <class T>
 Result<Adam<T>> Adam<T>::create(std::span<const Parameter<T>> parameters,
                                 const AdamNumbers& numbers, const Choice& first_alone) {
@@ -57,32 +58,27 @@ Result<Adam<T>> Adam<T>::create(std::span<const Parameter<T>> parameters,
   Adam adam;
   adam.numbers_ = numbers;
   for (const Parameter<T>& parameter : parameters) {
-    const auto n_bytes = static_cast<int64_t>(parameter.values.size_bytes());
+    const int64_t n = std::ssize(parameter.values);
     const bool alone = first_alone && first_alone(parameter);
-    adam.first_.push_back(TRY(Buffer::allocate(n_bytes)));
-    adam.second_.push_back(TRY(Buffer::allocate(alone ? 0 : n_bytes)));
+    const bool in_bytes =
+        numbers.bytes_from && parameter.matrix != nullptr && n >= *numbers.bytes_from;
+    adam.first_.push_back(
+        TRY(StoredMoment<T>::create(n, in_bytes ? MomentForm::signed_bytes : MomentForm::plain)));
+    adam.second_.push_back(TRY(StoredMoment<T>::create(
+        alone ? 0 : n, in_bytes ? MomentForm::unsigned_bytes : MomentForm::plain)));
   }
   return adam;
 }
 
 template <class T>
-std::span<T> Adam<T>::first(size_t i) const {
-  return {first_[i].as<T>(), static_cast<size_t>(first_[i].n_bytes()) / sizeof(T)};
-}
-
-template <class T>
-std::span<T> Adam<T>::second(size_t i) const {
-  return {second_[i].as<T>(), static_cast<size_t>(second_[i].n_bytes()) / sizeof(T)};
-}
-
-template <class T>
 int64_t Adam<T>::n_bytes() const {
   int64_t sum = 0;
-  for (const Buffer& buffer : first_) sum += buffer.n_bytes();
-  for (const Buffer& buffer : second_) sum += buffer.n_bytes();
+  for (const StoredMoment<T>& moment : first_) sum += std::ssize(moment.memory());
+  for (const StoredMoment<T>& moment : second_) sum += std::ssize(moment.memory());
   return sum;
 }
 
+// Norms and biases keep their size unless all parameters decay.
 template <class T>
 double Adam<T>::kept(const Parameter<T>& parameter, double rate) const {
   const bool decays = parameter.matrix != nullptr || numbers_.decays_vectors;
@@ -91,26 +87,64 @@ double Adam<T>::kept(const Parameter<T>& parameter, double rate) const {
 
 // In float64 but for what is kept.
 template <class T>
+void Adam<T>::change_stretch(const Change& change, const Stretch& at) {
+  const AdamNumbers& numbers = change.numbers;
+  for (size_t j = 0; j < at.values.size(); ++j) {
+    const double g = double{at.gradient[j]} * change.factor;
+    const double m = numbers.beta1 * double{at.first[j]} + (1 - numbers.beta1) * g;
+    const double v = numbers.beta2 * double{at.second[j]} + (1 - numbers.beta2) * g * g;
+    const double x = double{at.values[j]} * change.kept;
+    const double size = std::sqrt(v / change.left2) + numbers.eps;
+    at.first[j] = static_cast<T>(m);
+    at.second[j] = static_cast<T>(v);
+    at.values[j] = static_cast<T>(x - change.rate * (m / change.left1) / size);
+  }
+}
+
+// The same where moments are bytes, a block at a time.
+template <class T>
+void Adam<T>::change_block(const Change& change, int64_t begin, const Stretch& at,
+                           StoredMoment<T>& first, StoredMoment<T>& second) {
+  std::array<T, StoredMoment<T>::kBlock> m, v;
+  const std::span<T> of_first = std::span(m).first(at.values.size());
+  const std::span<T> of_second = std::span(v).first(at.values.size());
+  first.read(begin, of_first);
+  second.read(begin, of_second);
+  change_stretch(change, {at.values, at.gradient, of_first, of_second});
+  first.write(begin, of_first);
+  second.write(begin, of_second);
+}
+
+// Parts are whole blocks of moments that are bytes.
+template <class T>
 void Adam<T>::change(size_t i, const Parameter<T>& parameter, int64_t step, double rate,
                      double factor, WorkerPool& pool) {
+  static_assert(kPart % StoredMoment<T>::kBlock == 0);
   const auto at = static_cast<double>(step);
-  const double left1 = numbers_.beta1 > 0 ? 1 - exact_pow(numbers_.beta1, at) : 1;
-  const double left2 = numbers_.beta2 > 0 ? 1 - exact_pow(numbers_.beta2, at) : 1;
-  const double kept_share = kept(parameter, rate);
-  const std::span<T> first_moment = first(i);
-  const std::span<T> second_moment = second(i);
+  const Change change = {.numbers = numbers_,
+                         .left1 = numbers_.beta1 > 0 ? 1 - exact_pow(numbers_.beta1, at) : 1,
+                         .left2 = numbers_.beta2 > 0 ? 1 - exact_pow(numbers_.beta2, at) : 1,
+                         .rate = rate,
+                         .factor = factor,
+                         .kept = kept(parameter, rate)};
+  StoredMoment<T>& first = first_[i];
+  StoredMoment<T>& second = second_[i];
+  const bool in_bytes = first.form() != MomentForm::plain;
   const int64_t n = std::ssize(parameter.values);
+  const int64_t n_at_once = in_bytes ? StoredMoment<T>::kBlock : kPart;
   pool.run_items(parts_of(n), [&](int, int64_t part) {
-    const auto end = static_cast<size_t>(std::min(n, (part + 1) * kPart));
-    for (auto j = static_cast<size_t>(part * kPart); j < end; ++j) {
-      const double g = double{parameter.gradient[j]} * factor;
-      const double m = numbers_.beta1 * double{first_moment[j]} + (1 - numbers_.beta1) * g;
-      const double v = numbers_.beta2 * double{second_moment[j]} + (1 - numbers_.beta2) * g * g;
-      const double x = double{parameter.values[j]} * kept_share;
-      const double size = std::sqrt(v / left2) + numbers_.eps;
-      first_moment[j] = static_cast<T>(m);
-      second_moment[j] = static_cast<T>(v);
-      parameter.values[j] = static_cast<T>(x - rate * (m / left1) / size);
+    const int64_t end = std::min(n, (part + 1) * kPart);
+    for (int64_t begin = part * kPart; begin < end; begin += n_at_once) {
+      const auto size = static_cast<size_t>(std::min(n_at_once, end - begin));
+      const auto cut = [&](auto span) { return span.subspan(static_cast<size_t>(begin), size); };
+      Stretch stretch = {cut(parameter.values), cut(parameter.gradient), {}, {}};
+      if (in_bytes) {
+        change_block(change, begin, stretch, first, second);
+      } else {
+        stretch.first = cut(first.numbers());
+        stretch.second = cut(second.numbers());
+        change_stretch(change, stretch);
+      }
     }
   });
 }

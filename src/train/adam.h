@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "train/parameters.h"
+#include "train/stored_moment.h"
 
 namespace ruv {
 
@@ -14,6 +16,10 @@ struct AdamNumbers {
   double eps = 1e-8;
   double weight_decay = 0.01;
   bool decays_vectors = false;  // norms and biases too
+  // Moments of matrices of at least this many numbers are kept as bytes; absent: none. A step
+  // computes with what the bytes mean, and rounds only what it keeps. Norms, biases and small
+  // matrices are few numbers, of which each decides much: fewer here takes hardly less memory.
+  std::optional<int64_t> bytes_from = {};
 };
 // Fails: invalid.
 Status check(const AdamNumbers& numbers);
@@ -23,7 +29,8 @@ template <class T>
 double gradient_norm(std::span<const Parameter<T>> parameters, WorkerPool& pool);
 
 // The optimiser of some parameters, which are given to each step in the order of create(). Numbers
-// that it keeps are T: with float as many bytes again as values and gradients together.
+// that it keeps are T: with float as many bytes again as values and gradients together, and as
+// bytes a quarter of that.
 template <class T>
 class Adam {
  public:
@@ -44,14 +51,36 @@ class Adam {
   // What weight decay leaves of a parameter in a step at a rate.
   double kept(const Parameter<T>& parameter, double rate) const;
 
-  // m and v of parameter i; without a second moment that is empty.
-  std::span<T> first(size_t i) const;
-  std::span<T> second(size_t i) const;
+  // m and v of parameter i; without a second moment that has no numbers.
+  StoredMoment<T>& first_moment(size_t i) { return first_[i]; }
+  const StoredMoment<T>& first_moment(size_t i) const { return first_[i]; }
+  const StoredMoment<T>& second_moment(size_t i) const { return second_[i]; }
+  // Their numbers. Requires: they are not bytes.
+  std::span<T> first(size_t i) const { return first_[i].numbers(); }
+  std::span<T> second(size_t i) const { return second_[i].numbers(); }
   int64_t n_bytes() const;
 
  private:
+  // What a step does to each number of a parameter; `left` is what of a moment is not its beginning
+  // any more.
+  struct Change {
+    AdamNumbers numbers = {};
+    double left1 = 1, left2 = 1;
+    double rate = 0, factor = 1, kept = 1;
+  };
+  // Some numbers of a parameter and their moments.
+  struct Stretch {
+    std::span<T> values = {};
+    std::span<const T> gradient = {};
+    std::span<T> first = {}, second = {};
+  };
+  static void change_stretch(const Change& change, const Stretch& at);
+  // `at` has no moments: they are read and written.
+  static void change_block(const Change& change, int64_t begin, const Stretch& at,
+                           StoredMoment<T>& first, StoredMoment<T>& second);
+
   AdamNumbers numbers_;
-  std::vector<Buffer> first_, second_;  // moments of each parameter
+  std::vector<StoredMoment<T>> first_, second_;  // of each parameter
 };
 
 }  // namespace ruv

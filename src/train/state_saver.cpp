@@ -18,8 +18,10 @@ Status StateSaver::begin(const std::string& path, const TrainState& state) {
     for (size_t i = 0; i < numbers_.size(); ++i) {
       names_[i] = state.numbers[i].name;
       for (size_t part = 0; part < numbers_[i].size(); ++part) {
-        const std::span<float> from = state.numbers[i].parts[part];
-        numbers_[i][part].assign(from.begin(), from.end());
+        PartCopy& copy = numbers_[i][part];
+        copy.part = state.numbers[i].parts[part];
+        copy.bytes.assign(copy.part.memory.begin(), copy.part.memory.end());
+        copy.part.memory = copy.bytes;
       }
     }
   });
@@ -27,8 +29,8 @@ Status StateSaver::begin(const std::string& path, const TrainState& state) {
   const auto write = [this] {
     TrainState copy{.n_steps = n_steps_, .facts = facts_, .numbers = {}};
     for (size_t i = 0; i < numbers_.size(); ++i) {
-      auto& [values, first, second] = numbers_[i];
-      copy.numbers.push_back({names_[i], {values, first, second}});
+      const auto& [values, first, second] = numbers_[i];
+      copy.numbers.push_back({names_[i], {values.part, first.part, second.part}});
     }
     result_ = write_train_state(path_, copy);
   };

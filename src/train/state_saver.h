@@ -7,7 +7,8 @@
 namespace ruv {
 
 // One state is written at a time. Its numbers are copied first, so that memory for them is needed
-// once more: 12 bytes for each number that is trained, with Adam. Not for several threads.
+// once more: with Adam 12 bytes for each number that is trained, or 6 of moments in bytes. Not for
+// several threads.
 class StateSaver {
  public:
   StateSaver() = default;
@@ -32,7 +33,11 @@ class StateSaver {
   int64_t n_steps_ = 0;
   std::vector<RunFact> facts_;
   std::vector<std::string> names_;
-  std::vector<std::array<std::vector<float>, 3>> numbers_;
+  struct PartCopy {
+    SavedPart part = {};  // whose memory is `bytes`
+    std::vector<std::byte> bytes = {};
+  };
+  std::vector<std::array<PartCopy, 3>> numbers_;
   Status result_;
   Thread writer_;
 };

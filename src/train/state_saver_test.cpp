@@ -14,7 +14,8 @@ TEST(StateSaver, WritesTheNumbersThatThereWereWhenItBegan) {
   const std::string path = testing::TempDir() + "ruv_state_saver_" + std::to_string(getpid());
   const std::vector<RunFact> facts = {{"--rate", "1"}, {"texts", "abc"}};
   std::vector<float> values(100000, 1), first(100000, 2), second(100000, 3);
-  TrainState state{.n_steps = 7, .facts = facts, .numbers = {{"a", {values, first, second}}}};
+  TrainState state{.n_steps = 7, .facts = facts, .numbers = {}};
+  state.numbers.push_back({"a", {saved_part(values), saved_part(first), saved_part(second)}});
   StateSaver saver;
   for (const float x : {4.0F, 5.0F}) {
     values.assign(values.size(), x);
@@ -45,9 +46,9 @@ TEST(StateSaver, OtherFactsAreNamed) {
   ASSERT_TRUE(write_train_state(path, state).ok());
   const std::vector<RunFact> others[] = {{{"--rate", "1"}, {"texts", "abd"}},
                                          {{"--rate", "1"}},
-                                         {{"--rate", "1"}, {"texts", "abc"}, {"more", ""}}};
+                                         {{"--rate", "1"}, {"texts", "abc"}, {"more", "1"}}};
   const std::string_view said[] = {"texts abc; this one has abd", "texts abc; this one has none",
-                                   "2 options, not 3"};
+                                   "without more, which is 1 here"};
   for (size_t i = 0; i < std::size(others); ++i) {
     state.facts = others[i];
     state.n_steps = 0;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kMagic = "RUVTRAIN";
 constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersionOfForms = 3;      // parts say how they are kept
 constexpr size_t kHashed = size_t{1} << 20;  // bytes that are hashed together
 
 // A hash of bytes that come in pieces: of whole parts, each with the hash of those before it as
@@ -72,10 +73,12 @@ Result<std::string_view> read_text(ByteReader& in) {
   return as_text(TRY(in.take(length, "text")));
 }
 
-// Facts of the file beside those of this run, in their order.
+// Facts of the file beside those of this run, in their order. Names of facts that only this run has
+// are found last.
 Status check_facts(ByteReader& in, uint64_t n, std::span<const RunFact> facts) {
+  std::vector<std::string_view> names;
   for (uint64_t i = 0; i < n; ++i) {
-    const std::string_view name = TRY(read_text(in));
+    const std::string_view name = names.emplace_back(TRY(read_text(in)));
     const std::string_view value = TRY(read_text(in));
     const auto same = std::ranges::find(facts, name, &RunFact::name);
     const std::string now = same == facts.end() ? "has none" : "has " + same->value;
@@ -84,27 +87,56 @@ Status check_facts(ByteReader& in, uint64_t n, std::span<const RunFact> facts) {
                   value, now);
     }
   }
-  if (n == facts.size()) return {};
-  return fail(Code::invalid, "{}: is of a run with {} options, not {}", in.source(), n,
-              facts.size());
+  for (const RunFact& fact : facts) {
+    if (std::ranges::find(names, fact.name) != names.end()) continue;
+    return fail(Code::invalid, "{}: is of a run without {}, which is {} here", in.source(),
+                fact.name, fact.value);
+  }
+  return {};
 }
 
 // Where a parameter's numbers lie in the file.
 using StoredNumbers = std::array<Bytes, 3>;
 
+// How a message names a form of the file, which may be any number.
+std::string_view name_of(uint32_t form) {
+  switch (static_cast<MomentForm>(form)) {
+    case MomentForm::plain:
+      return "float32";
+    case MomentForm::signed_bytes:
+    case MomentForm::unsigned_bytes:
+      return "8 bits";
+  }
+  return "a form that is not known";
+}
+
 // Nothing of a size that the file says is allocated: sizes must be those of the parameter.
-Result<StoredNumbers> read_numbers(ByteReader& in, const StateNumbers& numbers) {
+Result<StoredNumbers> read_numbers(ByteReader& in, const StateNumbers& numbers, bool has_forms) {
   const std::string_view name = TRY(read_text(in));
   StoredNumbers stored;
   for (size_t i = 0; i < stored.size(); ++i) {
+    const SavedPart& part = numbers.parts[i];
     const auto n = TRY(in.read<uint64_t>("numbers"));
-    if (name != numbers.name || n != numbers.parts[i].size()) {
+    if (name != numbers.name || n != static_cast<uint64_t>(part.n)) {
       return fail(Code::invalid, "{}: is of a run with other parameters: not '{}' of {} numbers",
-                  in.source(), numbers.name, numbers.parts[i].size());
+                  in.source(), numbers.name, part.n);
     }
-    stored[i] = TRY(in.take(numbers.parts[i].size_bytes(), "numbers of a parameter"));
+    const uint32_t form = has_forms ? TRY(in.read<uint32_t>("form")) : 0;
+    if (form != static_cast<uint32_t>(part.form)) {
+      return fail(Code::invalid, "{}: is of a run that keeps '{}' in {} and not in {}", in.source(),
+                  name, name_of(form), name_of(static_cast<uint32_t>(part.form)));
+    }
+    stored[i] = TRY(in.take(part.memory.size(), "numbers of a parameter"));
   }
   return stored;
+}
+
+// Whether a part is kept in a form that version 2 of the file cannot tell.
+bool has_forms(std::span<const StateNumbers> all) {
+  return std::ranges::any_of(all, [](const StateNumbers& numbers) {
+    return std::ranges::any_of(
+        numbers.parts, [](const SavedPart& part) { return part.form != MomentForm::plain; });
+  });
 }
 
 // The last eight bytes are the hash of those before them.
@@ -124,11 +156,20 @@ Status check_hash(const MappedFile& file) {
 
 }  // namespace
 
+SavedPart saved_part(std::span<float> numbers) {
+  return {MomentForm::plain, std::ssize(numbers), std::as_writable_bytes(numbers)};
+}
+
+SavedPart saved_part(const StoredMoment<float>& moment) {
+  return {moment.form(), moment.size(), moment.memory()};
+}
+
 // Written front to back; the file appears when it is whole.
 Status write_train_state(const std::string& path, const TrainState& state) {
   StateWriter out(TRY(FileWriter::create(path, {.replace = true})));
   TRY(out.write(as_bytes(kMagic)));
-  TRY(out.number(kVersion));
+  const bool writes_forms = has_forms(state.numbers);
+  TRY(out.number(writes_forms ? kVersionOfForms : kVersion));
   TRY(out.number(static_cast<uint64_t>(state.n_steps)));
   TRY(out.number(static_cast<uint64_t>(state.facts.size())));
   TRY(out.number(static_cast<uint64_t>(state.numbers.size())));
@@ -138,9 +179,10 @@ Status write_train_state(const std::string& path, const TrainState& state) {
   }
   for (const StateNumbers& numbers : state.numbers) {
     TRY(write_text(out, numbers.name));
-    for (const std::span<float> part : numbers.parts) {
-      TRY(out.number(static_cast<uint64_t>(part.size())));
-      TRY(out.write(std::as_bytes(part)));
+    for (const SavedPart& part : numbers.parts) {
+      TRY(out.number(static_cast<uint64_t>(part.n)));
+      if (writes_forms) TRY(out.number(static_cast<uint32_t>(part.form)));
+      TRY(out.write(part.memory));
     }
   }
   return out.commit();
@@ -153,7 +195,7 @@ Status read_train_state(const std::string& path, TrainState& state) {
   ByteReader in(file.bytes().first(file.bytes().size() - sizeof(uint64_t)), path);
   const std::string_view magic = as_text(TRY(in.take(kMagic.size(), "magic")));
   const auto version = TRY(in.read<uint32_t>("version"));
-  if (magic != kMagic || version != kVersion) {
+  if (magic != kMagic || (version != kVersion && version != kVersionOfForms)) {
     return fail(Code::corrupt, "{}: not a file of a training run as this version writes it", path);
   }
   const auto n_steps = TRY(in.read<uint64_t>("steps"));
@@ -165,14 +207,16 @@ Status read_train_state(const std::string& path, TrainState& state) {
                 state.numbers.size());
   }
   std::vector<StoredNumbers> all;
-  for (const StateNumbers& numbers : state.numbers) all.push_back(TRY(read_numbers(in, numbers)));
+  for (const StateNumbers& numbers : state.numbers) {
+    all.push_back(TRY(read_numbers(in, numbers, version == kVersionOfForms)));
+  }
   if (in.remaining() > 0) {
     return fail(Code::corrupt, "{}: {} bytes follow its parameters", path, in.remaining());
   }
   for (size_t i = 0; i < all.size(); ++i) {
     for (size_t part = 0; part < all[i].size(); ++part) {
-      const std::span<float> to = state.numbers[i].parts[part];
-      if (!to.empty()) std::memcpy(to.data(), all[i][part].data(), to.size_bytes());
+      const std::span<std::byte> to = state.numbers[i].parts[part].memory;
+      if (!to.empty()) std::memcpy(to.data(), all[i][part].data(), to.size());
     }
   }
   state.n_steps = static_cast<int64_t>(n_steps);

@@ -4,11 +4,12 @@
 //
 //   "RUVTRAIN" | u32 version | u64 steps | u64 facts | u64 parameters
 //   for each fact: u32 length, name | u32 length, value
-//   for each parameter: u32 length, name | u64 numbers, f32 values
-//                       | u64 numbers, f32 first moments | u64 numbers, f32 second moments
+//   for each parameter: u32 length, name | values | first moments | second moments
 //   u64 hash of the file before it
 //
-// An optimiser that has fewer moments writes 0 numbers.
+// Version 2 has u64 numbers, f32 numbers for each of the three. Version 3 is written where moments
+// are bytes, and has u64 numbers, u32 form, and what StoredMoment keeps in that form. An optimiser
+// that has fewer moments writes 0 numbers.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "train/stored_moment.h"
 
 namespace ruv {
 
@@ -25,10 +26,19 @@ struct RunFact {
   std::string name, value;
 };
 
+// Numbers as a run keeps them.
+struct SavedPart {
+  MomentForm form = MomentForm::plain;  // float32
+  int64_t n = 0;
+  std::span<std::byte> memory = {};
+};
+SavedPart saved_part(std::span<float> numbers);
+SavedPart saved_part(const StoredMoment<float>& moment);
+
 // A parameter: its values, first moments and second moments.
 struct StateNumbers {
   std::string name;
-  std::array<std::span<float>, 3> parts;
+  std::array<SavedPart, 3> parts;
 };
 
 // Numbers lie elsewhere.
@@ -41,7 +51,7 @@ struct TrainState {
 // Replaces a file that is there, once the new one is complete. Fails: as FileWriter.
 Status write_train_state(const std::string& path, const TrainState& state);
 // Fills the numbers and n_steps, all or nothing. Fails: as MappedFile::open, corrupt, invalid
-// (other facts, which are named, or other parameters).
+// (other facts, which are named, other parameters, or moments of another form).
 Status read_train_state(const std::string& path, TrainState& state);
 
 }  // namespace ruv

@@ -221,8 +221,9 @@ TrainState Trainer::state(std::span<const RunFact> facts) const {
   TrainState state{.n_steps = n_steps_, .facts = facts, .numbers = {}};
   const std::span<const Parameter<float>> all = parameters_.all();
   for (size_t i = 0; i < all.size(); ++i) {
-    state.numbers.push_back(
-        {all[i].name, {all[i].values, optimiser_->first(i), optimiser_->second(i)}});
+    state.numbers.push_back({all[i].name,
+                             {saved_part(all[i].values), saved_part(optimiser_->first(i)),
+                              saved_part(optimiser_->second(i))}});
   }
   return state;
 }

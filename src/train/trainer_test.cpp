@@ -170,6 +170,85 @@ TEST(Trainer, ARunThatIsResumedGivesTheSameBytes) {
   std::filesystem::remove(path);
 }
 
+// Of the small models' matrices most have 512 numbers or more.
+TrainOptions options_of_bytes() {
+  TrainOptions options = quick_options();
+  options.optimiser.adam.bytes_from = 512;
+  return options;
+}
+
+// By any number of threads, stopped after each number of steps, and saved to the same file.
+TEST(Trainer, MomentsAsBytesGiveTheSameBytesWhenResumed) {
+  const std::string path = temporary("byte_state");
+  const auto file_of = [&](const Trainer& trainer) {
+    EXPECT_TRUE(trainer.save(path).ok());
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const auto whole = *Trainer::create(golden("llama2"), options_of_bytes());
+  const auto texts = sequences_of(kText, whole->model().h.n_vocab, 21);
+  for (int i = 0; i < 5; ++i) learn(*whole, texts);
+  const std::string expected = file_of(*whole);
+  for (const int stop : {1, 4}) {
+    TrainOptions options = options_of_bytes();
+    options.n_threads = stop;
+    {
+      const auto first = *Trainer::create(golden("llama2"), options);
+      for (int i = 0; i < stop; ++i) learn(*first, texts);
+      ASSERT_TRUE(first->save(path).ok());
+    }
+    const auto second = *Trainer::create(golden("llama2"), options);
+    ASSERT_TRUE(second->resume(path).ok());
+    for (int i = stop; i < 5; ++i) learn(*second, texts);
+    EXPECT_EQ(all_values(*second), all_values(*whole)) << stop;
+    EXPECT_EQ(file_of(*second), expected) << stop;
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Trainer, AStateOfAnotherFormIsRefusedByName) {
+  const std::string path = temporary("form_state");
+  const auto bytes = *Trainer::create(golden("llama2"), options_of_bytes());
+  const auto plain = *Trainer::create(golden("llama2"), quick_options());
+  ASSERT_TRUE(bytes->save(path).ok());
+  Status refused = plain->resume(path);
+  EXPECT_EQ(refused.code(), Code::invalid);
+  EXPECT_NE(refused.message().find("keeps 'token_embd.weight' in 8 bits and not in float32"),
+            std::string::npos)
+      << refused.message();
+  ASSERT_TRUE(plain->save(path).ok());
+  refused = bytes->resume(path);
+  EXPECT_EQ(refused.code(), Code::invalid);
+  EXPECT_NE(refused.message().find("in float32 and not in 8 bits"), std::string::npos)
+      << refused.message();
+  std::filesystem::remove(path);
+}
+
+// The same run with moments in float32 and as bytes: losses of all steps, and what is left at the
+// end of one that learns its texts.
+TEST(Trainer, MomentsAsBytesLearnAsMuch) {
+  for (const bool by_muon : {false, true}) {
+    std::vector<std::vector<double>> losses;
+    for (TrainOptions options : {quick_options(), options_of_bytes()}) {
+      if (by_muon) options.optimiser.muon = MuonNumbers();
+      const auto trainer = *Trainer::create(golden("llama2"), options);
+      const auto texts = sequences_of(kText, trainer->model().h.n_vocab, 21);
+      std::vector<double>& of_run = losses.emplace_back();
+      for (int i = 0; i < 40; ++i) of_run.push_back(learn(*trainer, texts).loss);
+      of_run.push_back(*trainer->loss(texts));
+    }
+    EXPECT_EQ(losses[0][0], losses[1][0]);
+    EXPECT_LT(losses[0].back(), losses[0][0] - 1);
+    double most = 0;
+    for (size_t i = 0; i < losses[0].size(); ++i) {
+      most = std::max(most, std::abs(losses[0][i] - losses[1][i]));
+    }
+    EXPECT_LT(most, 0.01) << by_muon;
+    EXPECT_GT(most, 0) << "moments are bytes";
+    EXPECT_NEAR(losses[1].back(), losses[0].back(), 0.005) << by_muon;
+  }
+}
+
 TEST(Trainer, AFileOfAnotherRunChangesNothing) {
   const std::string path = temporary("other_state");
   ASSERT_TRUE((*Trainer::create(golden("qwen2"), quick_options()))->save(path).ok());

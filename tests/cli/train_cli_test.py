@@ -186,6 +186,27 @@ class Runs(TrainTest):
         call_json(*self.arguments("--steps", 2, *state, "--resume", "--threads", 2,
                                   "--checkpoints", 4))
 
+    def test_moments_of_8_bits_are_resumed_and_not_mixed(self):
+        texts = self.lines("texts.jsonl", [{"text": "The sea is wide."}])
+        run = ["--jsonl", texts, "--targets", "attn_q,attn_norm", "--schedule", "constant"]
+
+        def learn(name, steps, *more):
+            return self.nano(*run, "--steps", steps, "--state", self.path(name), *more)
+
+        bits = ["--states", "8bit"]
+        call_json(*learn("plain", 3))
+        whole = call_json(*learn("whole", 3, *bits, "--threads", 1))
+        call_json(*learn("parts", 1, *bits))
+        self.assertEqual(call_json(*learn("parts", 3, *bits, "--resume", "--threads", 2)), whole)
+        self.assertEqual(contents(self.path("parts")), contents(self.path("whole")))
+        sizes = [os.path.getsize(self.path(name)) for name in ("plain", "whole")]
+        # 12 bytes for each number, and 6 with two scales for each 256.
+        self.assertAlmostEqual(sizes[1] / sizes[0], 6.03125 / 12, delta=0.01)
+        self.assertIn("--states 8bit; this one has none",
+                      self.refused(1, *learn("whole", 4, "--resume")))
+        self.assertIn("a run without --states, which is 8bit here",
+                      self.refused(1, *learn("plain", 4, *bits, "--resume")))
+
     def test_steps_are_told_to_tensorboard(self):
         folder = self.path("events")
         for steps in (3, 5):

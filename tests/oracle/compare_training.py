@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our training against PyTorch, PEFT and TRL, step by step from the same weights and tokens.
+"""Our training against PyTorch, PEFT, TRL and torchao, step by step from the same weights and tokens.
 
     compare_training.py --binary RUVLLM --model FOLDER       all runs
     compare_training.py … --run lora --run dpo --steps 20    some, shorter
@@ -10,6 +10,7 @@ is the loss of each step and the norm of its gradient before clipping:
 
     lora     PEFT's adapter, from the numbers that `ruvllm train --rate 0` writes, and AdamW
     weights  all weights, with PyTorch's AdamW
+    states8  all weights, with moments of 8 bits as torchao's AdamW8bit has them
     dpo      TRL's DPOTrainer, as it is
     grpo     the loss of TRL's GRPOTrainer on answers that are given, with PyTorch's AdamW
 
@@ -30,12 +31,13 @@ import warnings
 
 MOST_LOSS, MOST_NORM = 1e-4, 1e-3
 CLIP, RANK = 1.0, 4
-RATES = {"lora": 1e-3, "weights": 1e-4, "dpo": 1e-5, "grpo": 1e-5}
+RATES = {"lora": 1e-3, "weights": 1e-4, "states8": 1e-4, "dpo": 1e-5, "grpo": 1e-5}
 PEOPLE = ("sailor", "baker", "teacher", "farmer", "painter", "doctor")
 THINGS = ("boat", "loaf of bread", "book", "field", "picture", "clinic")
 try:
     import peft
     import torch
+    import torchao.optim
     import transformers
     import trl
 except ImportError as missing:
@@ -87,17 +89,17 @@ def load(path):
         path, dtype=torch.float32, attn_implementation="eager")
 
 
-def optimiser_of(model, rate):
-    """AdamW that does not decay vectors, as transformers' Trainer has it."""
+def optimiser_of(model, rate, kind):
+    """AdamW, of PyTorch or `kind`, that does not decay vectors, as transformers' Trainer has it."""
     trained = [p for p in model.parameters() if p.requires_grad]
     groups = [{"params": [p for p in trained if p.dim() > 1], "weight_decay": 0.01},
               {"params": [p for p in trained if p.dim() == 1], "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.999), eps=1e-8)
+    return kind(groups, lr=rate, betas=(0.9, 0.999), eps=1e-8)
 
 
-def learn(model, loss_of, steps, rate):
+def learn(model, loss_of, steps, rate, kind=torch.optim.AdamW):
     """PyTorch's steps: loss and norm of each."""
-    optimiser, found = optimiser_of(model, rate), []
+    optimiser, found = optimiser_of(model, rate, kind), []
     for _ in range(steps):
         optimiser.zero_grad()
         loss = loss_of(model)
@@ -144,6 +146,12 @@ def compare_lora(ours, data, steps):
 def compare_weights(ours, data, steps):
     return (ours.run("weights", answer_lines(data), steps),
             learn(load(ours.model), answer_loss(data), steps, RATES["weights"]))
+
+
+def compare_states8(ours, data, steps):
+    return (ours.run("states8", answer_lines(data), steps, "--states", "8bit"),
+            learn(load(ours.model), answer_loss(data), steps, RATES["states8"],
+                  torchao.optim.AdamW8bit))
 
 
 def trainer_options(folder, n, steps):
@@ -210,6 +218,7 @@ def compare_grpo(ours, data, steps):
 
 RUNS = {"lora": ("a LoRA adapter, PEFT and PyTorch", 100, compare_lora),
         "weights": ("all weights, PyTorch", 20, compare_weights),
+        "states8": ("all weights, moments of 8 bits, torchao", 20, compare_states8),
         "dpo": ("DPO, TRL's DPOTrainer", 10, compare_dpo),
         "grpo": ("GRPO, the loss of TRL's GRPOTrainer", 10, compare_grpo)}
 
