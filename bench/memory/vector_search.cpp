@@ -1,0 +1,107 @@
+// Builds an index and searches it.
+//
+//   ruv_bench_memory VECTORS QUERIES n_dims=128 m=16 build=200 threads=2 k=10 ef=20,40,80
+//
+// Both files hold float32, one vector after the other. Prints a line of JSON for the build, and one
+// for each ef with the seconds of all queries and the numbers that were found.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "memory/hnsw.h"
+
+namespace ruv {
+namespace {
+
+Result<std::vector<float>> read_floats(const std::string& path) {
+  const std::string bytes = TRY(read_text_file(path));
+  std::vector<float> numbers(bytes.size() / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(float));
+  return numbers;
+}
+
+std::vector<int64_t> list_of(const std::string& text) {
+  std::vector<int64_t> numbers;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    numbers.push_back(std::stoll(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return numbers;
+}
+
+double seconds_since(int64_t start_ns) {
+  return static_cast<double>(SteadyClock().now_ns() - start_ns) * 1e-9;
+}
+
+void search_all(const Hnsw& index, const std::vector<float>& queries, int64_t k, int64_t ef,
+                WorkerPool& pool) {
+  const int64_t n_dims = index.options().n_dims;
+  const int64_t n = std::ssize(queries) / n_dims;
+  std::vector<HnswSearch> memories(static_cast<size_t>(pool.n_threads()));
+  std::vector<std::vector<Neighbour>> found(static_cast<size_t>(n));
+  const int64_t start = SteadyClock().now_ns();
+  pool.run_items(n, [&](int thread, int64_t i) {
+    index.search(queries.data() + i * n_dims, k, ef, memories[static_cast<size_t>(thread)],
+                 found[static_cast<size_t>(i)]);
+  });
+  const double seconds = seconds_since(start);
+  std::vector<std::vector<uint32_t>> numbers;
+  for (const auto& nearest : found) {
+    auto& row = numbers.emplace_back();
+    for (const Neighbour& one : nearest) row.push_back(one.node);
+  }
+  fmt::print("{{\"ef\": {}, \"seconds\": {}, \"found\": {}}}\n", ef, seconds, numbers);
+}
+
+Status run(const std::string& vectors_path, const std::string& queries_path,
+           std::map<std::string, std::string> options) {
+  const auto number = [&](const char* name, int64_t otherwise) {
+    return options.contains(name) ? std::stoll(options[name]) : otherwise;
+  };
+  HnswOptions made;
+  made.n_dims = number("n_dims", 128);
+  made.m = static_cast<int>(number("m", 16));
+  made.n_looked_at = number("build", 200);
+  made.has_codes = number("codes", 0) > 0;
+  if (options["metric"] == "cosine") made.metric = Metric::cosine;
+  TRY(check(made));
+  const std::vector<float> vectors = TRY(read_floats(vectors_path));
+  const std::vector<float> queries = TRY(read_floats(queries_path));
+  WorkerPool pool(static_cast<int>(number("threads", 2)));
+  Hnsw index(made);
+  const int64_t start = SteadyClock().now_ns();
+  TRY(index.add(vectors, pool));
+  fmt::print("{{\"build_seconds\": {}, \"bytes\": {}}}\n", seconds_since(start), index.n_bytes());
+  std::fflush(stdout);
+  for (const int64_t ef : list_of(options.contains("ef") ? options["ef"] : "20,40,80")) {
+    search_all(index, queries, number("k", 10), ef, pool);
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace ruv
+
+int main(int argc, char** argv) {
+  std::map<std::string, std::string> options;
+  for (int i = 3; i < argc; ++i) {
+    const std::string word = argv[i];
+    const size_t equals = word.find('=');
+    if (equals != word.npos) options[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  if (argc < 3) {
+    std::fputs("ruv_bench_memory VECTORS QUERIES name=value…\n", stderr);
+    return 2;
+  }
+  const ruv::Status status = ruv::run(argv[1], argv[2], options);
+  if (status.ok()) return 0;
+  fmt::print(stderr, "{}\n", status.message());
+  return 1;
+}
