@@ -48,7 +48,7 @@ void search_all(const Hnsw& index, const std::vector<float>& queries, int64_t k,
   std::vector<std::vector<Neighbour>> found(static_cast<size_t>(n));
   const int64_t start = SteadyClock().now_ns();
   pool.run_items(n, [&](int thread, int64_t i) {
-    index.search(queries.data() + i * n_dims, k, ef, memories[static_cast<size_t>(thread)],
+    index.search(queries.data() + i * n_dims, {k, ef}, memories[static_cast<size_t>(thread)],
                  found[static_cast<size_t>(i)]);
   });
   const double seconds = seconds_since(start);

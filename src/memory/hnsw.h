@@ -3,24 +3,30 @@
 //
 // Vectors are added in batches that grow with the graph. Each of a batch finds its neighbours in
 // the graph as it was before, with all threads at once; then the links of the whole batch are made,
-// each node's in one order. So the graph depends on the vectors and their order alone, and not on
-// the number of threads. Readers search while neighbours are looked for, and wait only while links
-// change.
+// each node's in one order. So the graph depends on the calls that changed it and their order
+// alone, and not on the number of threads. Readers search while neighbours are looked for, and wait
+// only while links change.
 //
-// Every node but the first has a parent, one of its near nodes, whose link to it is never dropped
-// for a better one. So each node can be reached from the first, also where many vectors are equal.
+// Every node but one, the root, has a parent, one of its near nodes, whose link to it is never
+// dropped for a better one. So each node can be reached from the root, also where many vectors are
+// equal.
+//
+// A removed node is never found again, from the return of remove() on. It still leads searches to
+// others until repair() links its neighbours with each other; then its number is given to a vector
+// that is added later.
 #pragma once
 
 #include <memory>
 #include <span>
 
+#include "base/reader_gate.h"
 #include "base/result.h"
 #include "base/worker_pool.h"
 #include "kernels/distances.h"
 #include "memory/byte_rows.h"
 #include "memory/hnsw_links.h"
+#include "memory/hnsw_search.h"
 #include "memory/metric.h"
-#include "memory/nearest_list.h"
 #include "memory/vector_rows.h"
 
 namespace ruv {
@@ -42,64 +48,57 @@ struct HnswOptions {
 // Fails: invalid, by name.
 Status check(const HnswOptions& options);
 
-// What one search needs, kept between searches of one thread.
-class HnswSearch {
- public:
-  NearestList nearest;
-
- private:
-  friend class Hnsw;
-  // Starts a search among n nodes.
-  void begin(int64_t n_nodes);
-  bool visit(uint32_t node) {
-    if (tags_[node] == tag_) return false;
-    tags_[node] = tag_;
-    return true;
-  }
-
-  std::vector<uint16_t> tags_;  // of each node, the last search that saw it
-  uint16_t tag_ = 0;
-  std::vector<uint32_t> nodes_;
-  std::vector<const float*> rows_;
-  std::vector<float> distances_, query_;
-  // With codes.
-  std::vector<int8_t> codes_;
-  ByteScale scale_;
-  std::vector<const int8_t*> code_rows_;
-  std::vector<int32_t> products_;
-  std::vector<Neighbour> measured_;
-};
-
 class Hnsw {
  public:
-  // Requires: check(options) is ok.
-  explicit Hnsw(const HnswOptions& options);
+  // `rows`: where vectors are kept, of n_dims numbers; null: in memory. Requires: check(options) is
+  // ok.
+  explicit Hnsw(const HnswOptions& options, std::unique_ptr<VectorRows> rows = nullptr);
 
   const HnswOptions& options() const { return options_; }
+  // The vectors that can be found.
   int64_t size() const;
+  // All nodes are below this.
+  int64_t n_nodes() const;
+  // Removed nodes that repair() has not freed yet.
+  int64_t n_removed() const;
 
-  // Adds vectors of n_dims numbers, one after the other; the first gets the number size(). One
-  // thread at a time. Fails: invalid (a number that is not finite; with cosine, a vector of length
-  // 0), out_of_memory; nothing is added then.
+  // Adds vectors of n_dims numbers and appends their nodes to `nodes`, those that were freed first,
+  // in ascending order. One thread at a time calls this, remove() and repair(). Fails: invalid (a
+  // number that is not finite; with cosine, a vector of length 0), out_of_memory, as the rows;
+  // nothing is added then.
+  Status add(std::span<const float> vectors, WorkerPool& pool, std::vector<uint32_t>& nodes);
   Status add(std::span<const float> vectors, WorkerPool& pool);
+  // Returns how many of these nodes there were.
+  int64_t remove(std::span<const uint32_t> nodes);
+  // Frees the removed nodes. Takes a pass over all links: to be called for many at once, when a
+  // tenth of the nodes are removed, say.
+  void repair(WorkerPool& pool);
 
   // The k nearest vectors of a query of n_dims finite numbers, nearest first; fewer where there are
-  // not as many. `n_looked_at` at least k are compared: more find more of the nearest ones. Any
-  // thread.
-  void search(const float* query, int64_t k, int64_t n_looked_at, HnswSearch& memory,
+  // not as many. Any thread.
+  void search(const float* query, const SearchOptions& options, HnswSearch& memory,
               std::vector<Neighbour>& found) const;
 
-  // The number's vector, as it is compared: at length 1 with cosine. Requires: number < size().
-  std::span<const float> vector(uint32_t number) const;
+  bool has(uint32_t node) const;
+  // The node's vector, as it is compared: at length 1 with cosine. Requires: has(node), and that it
+  // is not removed while the result is read.
+  std::span<const float> vector(uint32_t node) const;
   int64_t n_bytes() const;
 
  private:
   static constexpr uint32_t kNobody = UINT32_MAX;
+  enum class State : uint8_t { live, removed, free };
   // A link that another node is to have.
   struct Wanted {
     uint32_t node;
     int level;
     Neighbour to;
+  };
+  // A list of links to be set.
+  struct NewList {
+    uint32_t node;
+    int level;
+    std::vector<uint32_t> links;
   };
   // The links that a new node chose, by level, and what it chose from on the lowest.
   struct Chosen {
@@ -107,50 +106,72 @@ class Hnsw {
     std::vector<std::vector<Neighbour>> levels;
     std::vector<Neighbour> near;
   };
+  // What repair() works on.
+  class Repair;
 
+  // Adding.
   int level_of_new(uint32_t node) const;
-  Status take(std::span<const float> vectors, int64_t first);
-  void add_first();
-  void add_batch(uint32_t first, uint32_t n, WorkerPool& pool, std::span<HnswSearch> memories);
+  Result<std::vector<float>> checked(std::span<const float> vectors) const;
+  std::vector<uint32_t> next_nodes(int64_t n) const;
+  Status take(std::span<const float> vectors, std::span<const uint32_t> nodes);
+  void add_first(uint32_t node);
+  void add_batch(std::span<const uint32_t> nodes, WorkerPool& pool, std::span<HnswSearch> memories);
   Chosen choose_links(uint32_t node, HnswSearch& memory) const;
   void link(std::span<const Chosen> batch, WorkerPool& pool);
+  void enter(const Chosen& chosen);
   // Finds a parent for each, which gets a link to it.
   void adopt(std::span<const Chosen> batch, std::vector<Wanted>& wanted);
   uint32_t with_room(uint32_t node) const;
-  std::vector<uint32_t> links_with(const Wanted* first, const Wanted* last) const;
+  int most_children() const { return links_.most(0) / 2; }
+  // The lists that have wanted links in them as well.
+  std::vector<NewList> lists_with(std::vector<Wanted>& wanted, WorkerPool& pool) const;
+  std::vector<uint32_t> links_with(std::span<const Wanted> wanted) const;
   // Of near nodes, nearest first, at most `most`: children of `parent`, then those that lie in
   // different directions, then the nearest of the others.
   std::vector<Neighbour> diverse(std::span<const Neighbour> near, size_t most,
                                  uint32_t parent = kNobody) const;
+  std::vector<Neighbour> live_of(const NearestList& nearest) const;
 
-  // Whether no row is nearer to `row` than `distance`.
-  bool is_apart(const float* row, std::span<const float* const> others, float distance) const;
-
+  // Searching.
+  void begin(const float* query, HnswSearch& memory) const;
   // The nearest node of levels above `level`, from the top.
   Neighbour descend(const float* query, int level, HnswSearch& memory) const;
   void search_level(const float* query, const Neighbour& from, int level, int64_t n_looked_at,
                     HnswSearch& memory) const;
+  // Nodes that may be found, nearest first, to memory.found_.
+  void search_all(const SearchOptions& options, HnswSearch& memory) const;
+  void search_among(const SearchOptions& options, HnswSearch& memory) const;
+  void compare_each(const SearchOptions& options, HnswSearch& memory) const;
+  bool may_be_found(uint32_t node, const NodeSet* among) const {
+    return states_[node] == State::live && (among == nullptr || among->has(node));
+  }
+  // Measures the nearest found by codes in float32, at least k of them.
+  void measure_again(int64_t k, HnswSearch& memory) const;
+
+  // Distances.
+  void measure(const float* query, std::span<const float* const> rows, float* out) const;
   // Distances of memory.nodes_ from the query, to memory.distances_; with codes where the search
   // has some.
   void measure(const float* query, HnswSearch& memory) const;
   void measure_codes(HnswSearch& memory) const;
-  // Measures the nearest found by codes in float32, at least k of them.
-  void measure_again(const float* query, size_t k, HnswSearch& memory) const;
-  void measure(const float* query, std::span<const float* const> rows, float* out) const;
   float distance(uint32_t a, uint32_t b) const;
+  // These nodes with their distances from `node`, nearest first.
+  std::vector<Neighbour> measured(uint32_t node, std::span<const uint32_t> others) const;
+  // Whether no row is nearer to `row` than `distance`.
+  bool is_apart(const float* row, std::span<const float* const> others, float distance) const;
 
   HnswOptions options_;
   DistanceKernel<float, float> kernel_;
-  VectorRows rows_;
+  std::unique_ptr<VectorRows> rows_;
   ByteRows codes_;
   HnswLinks links_;
-  uint32_t entry_ = 0;  // a node of the top level
+  uint32_t entry_ = kNobody;  // a node of the top level; nobody: there is no node
+  std::vector<State> states_;
+  std::vector<uint32_t> free_;  // in descending order
+  int64_t n_live_ = 0, n_removed_ = 0;
   std::vector<uint32_t> parents_;
   std::vector<uint16_t> n_children_;
-
-  // Held shared by searches, alone while links change.
-  struct Gate;
-  std::shared_ptr<Gate> gate_;
+  ReaderGate gate_;  // searches share it; links and states change alone
 };
 
 }  // namespace ruv

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace ruv {
 
@@ -11,5 +12,8 @@ enum class Metric : uint8_t {
   dot,        // -Σ a · b: the larger a product, the nearer
   manhattan,  // Σ |a - b|
 };
+
+// Scales a vector to length 1. False: it has no length that is a finite number, and stays.
+bool normalise(std::span<float> numbers);
 
 }  // namespace ruv

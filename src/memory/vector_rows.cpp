@@ -1,20 +1,26 @@
 #include "memory/vector_rows.h"
 
+#include <algorithm>
+
 namespace ruv {
 
 Status VectorRows::grow(int64_t n_rows) {
   const int64_t n_blocks = (n_rows + kRowsOfBlock - 1) / kRowsOfBlock;
   while (std::ssize(blocks_) < n_blocks) {
-    const auto n_bytes = kRowsOfBlock * step_ * static_cast<int64_t>(sizeof(float));
-    blocks_.push_back(TRY(Buffer::allocate(n_bytes)));
+    blocks_.push_back(TRY(new_block(std::ssize(blocks_))));
   }
   return {};
 }
 
-int64_t VectorRows::n_bytes() const {
-  int64_t sum = 0;
-  for (const Buffer& block : blocks_) sum += block.n_bytes();
-  return sum;
+Result<const float*> MemoryRows::new_block(int64_t) {
+  buffers_.push_back(TRY(Buffer::allocate(n_block_bytes())));
+  return buffers_.back().as<float>();
+}
+
+Status MemoryRows::set(uint32_t number, const float* numbers) {
+  float* const block = buffers_[number / kRowsOfBlock].as<float>();
+  std::copy_n(numbers, n_dims(), block + number % kRowsOfBlock * step());
+  return {};
 }
 
 }  // namespace ruv

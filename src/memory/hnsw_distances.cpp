@@ -1,0 +1,87 @@
+// The distances that a graph compares.
+#include <cmath>
+
+#include "memory/hnsw.h"
+
+namespace ruv {
+namespace {
+
+bool is_product(Metric metric) { return metric == Metric::cosine || metric == Metric::dot; }
+
+}  // namespace
+
+bool normalise(std::span<float> numbers) {
+  double square = 0;
+  for (const float x : numbers) square += double{x} * double{x};
+  const double factor = 1 / std::sqrt(square);
+  if (!std::isfinite(factor)) return false;
+  for (float& x : numbers) x = static_cast<float>(double{x} * factor);
+  return true;
+}
+
+void Hnsw::measure(const float* query, std::span<const float* const> rows, float* out) const {
+  const auto n = std::ssize(rows);
+  kernel_(query, rows.data(), n, rows_->step(), out);
+  if (!is_product(options_.metric)) return;
+  const float whole = options_.metric == Metric::cosine ? 1.0F : 0.0F;
+  for (int64_t i = 0; i < n; ++i) out[i] = whole - out[i];
+}
+
+// |q - x|² = |q|² + |x|² - 2 q · x, with products of codes times both scales.
+void Hnsw::measure_codes(HnswSearch& memory) const {
+  const size_t n = memory.nodes_.size();
+  memory.code_rows_.clear();
+  for (const uint32_t node : memory.nodes_) memory.code_rows_.push_back(codes_.codes(node));
+  memory.products_.resize(n);
+  distance_kernels().dot_int8(memory.codes_.data(), memory.code_rows_.data(),
+                              static_cast<int64_t>(n), codes_.step(), memory.products_.data());
+  const ByteScale& query = memory.scale_;
+  for (size_t i = 0; i < n; ++i) {
+    const ByteScale& row = codes_.scale(memory.nodes_[i]);
+    const float product = query.scale * row.scale * static_cast<float>(memory.products_[i]);
+    memory.distances_[i] =
+        is_product(options_.metric) ? -product : query.square + row.square - 2 * product;
+  }
+}
+
+void Hnsw::measure(const float* query, HnswSearch& memory) const {
+  memory.distances_.resize(memory.nodes_.size());
+  if (!memory.codes_.empty()) return measure_codes(memory);
+  memory.rows_.clear();
+  for (const uint32_t node : memory.nodes_) memory.rows_.push_back(rows_->row(node));
+  measure(query, memory.rows_, memory.distances_.data());
+}
+
+float Hnsw::distance(uint32_t a, uint32_t b) const {
+  const float* const rows[] = {rows_->row(b)};
+  float distance = 0;
+  measure(rows_->row(a), rows, &distance);
+  return distance;
+}
+
+std::vector<Neighbour> Hnsw::measured(uint32_t node, std::span<const uint32_t> others) const {
+  std::vector<const float*> rows;
+  for (const uint32_t other : others) rows.push_back(rows_->row(other));
+  std::vector<float> distances(others.size());
+  measure(rows_->row(node), rows, distances.data());
+  std::vector<Neighbour> near;
+  for (size_t i = 0; i < others.size(); ++i) near.push_back({distances[i], others[i]});
+  std::sort(near.begin(), near.end());
+  return near;
+}
+
+// Some rows at a time, as most are found near to one of the first.
+bool Hnsw::is_apart(const float* row, std::span<const float* const> others, float distance) const {
+  constexpr size_t kAtOnce = 4;
+  float distances[kAtOnce];
+  for (size_t at = 0; at < others.size(); at += kAtOnce) {
+    const size_t n = std::min(kAtOnce, others.size() - at);
+    measure(row, others.subspan(at, n), distances);
+    for (size_t i = 0; i < n; ++i) {
+      if (distances[i] < distance) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace ruv

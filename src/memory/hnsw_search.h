@@ -1,0 +1,50 @@
+// What a search in a graph is asked for, and the memory that it uses.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memory/byte_rows.h"
+#include "memory/nearest_list.h"
+#include "memory/node_set.h"
+
+namespace ruv {
+
+struct SearchOptions {
+  int64_t k = 10;
+  // How many near nodes are looked at; k where that is more. More find more of the nearest ones,
+  // and take time in proportion.
+  int64_t n_looked_at = 64;
+  // Only these are found; null: all. Few are compared one by one, which finds all of the nearest.
+  const NodeSet* among = nullptr;
+};
+
+// Kept between searches of one thread.
+class HnswSearch {
+ public:
+  NearestList nearest;
+
+ private:
+  friend class Hnsw;
+  // Starts a search among n nodes.
+  void begin(int64_t n_nodes);
+  bool visit(uint32_t node) {
+    if (tags_[node] == tag_) return false;
+    tags_[node] = tag_;
+    return true;
+  }
+
+  std::vector<uint16_t> tags_;  // of each node, the last search that saw it
+  uint16_t tag_ = 0;
+  std::vector<uint32_t> nodes_;
+  std::vector<const float*> rows_;
+  std::vector<float> distances_, query_;
+  std::vector<Neighbour> found_;
+  // With codes.
+  std::vector<int8_t> codes_;
+  ByteScale scale_;
+  std::vector<const int8_t*> code_rows_;
+  std::vector<int32_t> products_;
+};
+
+}  // namespace ruv
