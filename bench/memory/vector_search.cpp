@@ -4,9 +4,6 @@
 //
 // Both files hold float32, one vector after the other. Prints a line of JSON for the build, and one
 // for each ef with the seconds of all queries and the numbers that were found.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -52,12 +49,15 @@ void search_all(const Hnsw& index, const std::vector<float>& queries, int64_t k,
                  found[static_cast<size_t>(i)]);
   });
   const double seconds = seconds_since(start);
-  std::vector<std::vector<uint32_t>> numbers;
-  for (const auto& nearest : found) {
-    auto& row = numbers.emplace_back();
-    for (const Neighbour& one : nearest) row.push_back(one.node);
+  std::printf("{\"ef\": %d, \"seconds\": %.6f, \"found\": [", static_cast<int>(ef), seconds);
+  for (size_t i = 0; i < found.size(); ++i) {
+    std::fputs(i == 0 ? "[" : ", [", stdout);
+    for (size_t j = 0; j < found[i].size(); ++j) {
+      std::printf(j == 0 ? "%u" : ", %u", found[i][j].node);
+    }
+    std::fputs("]", stdout);
   }
-  fmt::print("{{\"ef\": {}, \"seconds\": {}, \"found\": {}}}\n", ef, seconds, numbers);
+  std::fputs("]}\n", stdout);
 }
 
 Status run(const std::string& vectors_path, const std::string& queries_path,
@@ -78,7 +78,8 @@ Status run(const std::string& vectors_path, const std::string& queries_path,
   Hnsw index(made);
   const int64_t start = SteadyClock().now_ns();
   TRY(index.add(vectors, pool));
-  fmt::print("{{\"build_seconds\": {}, \"bytes\": {}}}\n", seconds_since(start), index.n_bytes());
+  std::printf("{\"build_seconds\": %.6f, \"bytes\": %lld}\n", seconds_since(start),
+              static_cast<long long>(index.n_bytes()));
   std::fflush(stdout);
   for (const int64_t ef : list_of(options.contains("ef") ? options["ef"] : "20,40,80")) {
     search_all(index, queries, number("k", 10), ef, pool);
@@ -102,6 +103,6 @@ int main(int argc, char** argv) {
   }
   const ruv::Status status = ruv::run(argv[1], argv[2], options);
   if (status.ok()) return 0;
-  fmt::print(stderr, "{}\n", status.message());
+  std::fprintf(stderr, "%s\n", status.message().c_str());
   return 1;
 }

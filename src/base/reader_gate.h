@@ -10,20 +10,17 @@
 
 namespace ruv {
 
-#if defined(__wasi__)
-// There is one thread, which never waits for itself.
 class ReaderGate {
  public:
+  // Both are held while the result lives.
+#if defined(__wasi__)
+  // There is one thread, which never waits for itself.
   struct Held {
     ~Held() {}
   };
   Held share() const { return {}; }
   Held alone() const { return {}; }
-};
 #else
-class ReaderGate {
- public:
-  // Held while it lives.
   std::shared_lock<std::shared_mutex> share() const {
     const Lock turn(turnstile_);
     return std::shared_lock<std::shared_mutex>(lock_);
@@ -36,7 +33,7 @@ class ReaderGate {
  private:
   mutable Mutex turnstile_;
   mutable std::shared_mutex lock_;
-};
 #endif
+};
 
 }  // namespace ruv

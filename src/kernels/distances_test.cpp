@@ -16,8 +16,8 @@ constexpr int64_t kRows = 5;
 
 // A query and rows of n numbers, rows apart from each other.
 template <class T, class Draw>
-struct Vectors {
-  Vectors(int64_t n, Draw draw) {
+struct DrawnVectors {
+  DrawnVectors(int64_t n, Draw draw) {
     for (int64_t i = 0; i < (kRows + 1) * (n + 16); ++i) numbers.push_back(draw());
     for (int64_t i = 0; i < kRows; ++i) rows.push_back(numbers.data() + (i + 1) * (n + 16) + i);
   }
@@ -39,7 +39,7 @@ TEST(Distances, OfFloatsAreTheSameBitsAndNear) {
   for (const int64_t n : {16, 48, 64, 80, 128, 400, 768, 1040}) {
     Rng rng(static_cast<uint64_t>(n));
     const auto draw = [&] { return static_cast<float>(rng.uniform()) - 0.5F; };
-    const Vectors<float, decltype(draw)> v(n, draw);
+    const DrawnVectors<float, decltype(draw)> v(n, draw);
     for (const FloatCase& one : kFloats) {
       float expected[kRows];
       (all_distance_kernels()[0]->*one.kernel)(v.query(), v.rows.data(), kRows, n, expected);
@@ -66,9 +66,9 @@ TEST(Distances, OfIntegersAreExact) {
   for (const int64_t n : {64, 128, 192, 768}) {
     Rng rng(static_cast<uint64_t>(n));
     const auto draw = [&] { return static_cast<int8_t>(static_cast<int>(rng.below(255)) - 127); };
-    const Vectors<int8_t, decltype(draw)> v(n, draw);
+    const DrawnVectors<int8_t, decltype(draw)> v(n, draw);
     const auto draw_bits = [&] { return static_cast<uint8_t>(rng.below(256)); };
-    const Vectors<uint8_t, decltype(draw_bits)> bits(n, draw_bits);
+    const DrawnVectors<uint8_t, decltype(draw_bits)> bits(n, draw_bits);
     for (const DistanceKernels* const table : all_distance_kernels()) {
       int32_t dots[kRows], differences[kRows];
       table->dot_int8(v.query(), v.rows.data(), kRows, n, dots);

@@ -126,8 +126,8 @@ class Hnsw {
   // The lists that have wanted links in them as well.
   std::vector<NewList> lists_with(std::vector<Wanted>& wanted, WorkerPool& pool) const;
   std::vector<uint32_t> links_with(std::span<const Wanted> wanted) const;
-  // Of near nodes, nearest first, at most `most`: children of `parent`, then those that lie in
-  // different directions, then the nearest of the others.
+  // Takes at most `most` of near nodes, which are ordered by distance: children of `parent`, then
+  // those that lie in different directions, then the nearest of the others.
   std::vector<Neighbour> diverse(std::span<const Neighbour> near, size_t most,
                                  uint32_t parent = kNobody) const;
   std::vector<Neighbour> live_of(const NearestList& nearest) const;
@@ -165,7 +165,7 @@ class Hnsw {
   std::unique_ptr<VectorRows> rows_;
   ByteRows codes_;
   HnswLinks links_;
-  uint32_t entry_ = kNobody;  // a node of the top level; nobody: there is no node
+  uint32_t entry_ = kNobody;  // a node of the top level; kNobody: there is none
   std::vector<State> states_;
   std::vector<uint32_t> free_;  // in descending order
   int64_t n_live_ = 0, n_removed_ = 0;

@@ -8,7 +8,7 @@
 namespace ruv {
 namespace {
 
-// Of a node's links on the lowest level, about the share that a search has not seen yet.
+// A search has seen about three of four links of a node on the lowest level before.
 constexpr int64_t kSeenBefore = 4;
 
 }  // namespace
@@ -99,7 +99,7 @@ void Hnsw::search_all(const SearchOptions& options, HnswSearch& memory) const {
   }
 }
 
-// Looks at so many nodes that n_looked_at of them may be found, if those lie evenly among the
+// Looks at a number of nodes of which n_looked_at may be found, if those lie evenly among the
 // others; at twice as many where they do not. Once comparing each costs less, it does that.
 void Hnsw::search_among(const SearchOptions& options, HnswSearch& memory) const {
   const int64_t n_all = n_live_ + n_removed_;

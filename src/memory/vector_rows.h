@@ -27,12 +27,12 @@ class VectorRows {
   const float* row(uint32_t number) const {
     return blocks_[number / kRowsOfBlock] + number % kRowsOfBlock * step_;
   }
-  // Writes n_dims numbers to a row that nobody reads. Fails: as files; what the row has is
+  // Writes n_dims numbers to a row that no thread reads. Fails: as files; what the row has is
   // undefined then.
   virtual Status set(uint32_t number, const float* numbers) = 0;
   // Returns when what was set survives a loss of power, where rows are kept at all.
   virtual Status sync() { return {}; }
-  // Of memory that the process has for itself; mapped files count nothing.
+  // The memory that the process has for itself; mapped files count nothing.
   virtual int64_t n_bytes() const = 0;
 
  protected:
