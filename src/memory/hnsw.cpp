@@ -51,6 +51,17 @@ Status check(const HnswOptions& options) {
   return {};
 }
 
+Status check_query(const HnswOptions& options, std::span<const float> query) {
+  if (std::ssize(query) != options.n_dims) {
+    return fail(Code::invalid, "a query of {} numbers, not {}", query.size(), options.n_dims);
+  }
+  for (const float x : query) {
+    if (std::fabs(x) <= kMostNumber) continue;
+    return fail(Code::invalid, "a number of the query is {}, not from -1e15 to 1e15", x);
+  }
+  return {};
+}
+
 Hnsw::Hnsw(const HnswOptions& options, std::unique_ptr<VectorRows> rows)
     : options_(options),
       kernel_(kernel_of(options.metric)),
@@ -78,6 +89,17 @@ bool Hnsw::has(uint32_t node) const {
   return node < states_.size() && states_[node] == State::live;
 }
 
+bool Hnsw::is_free(uint32_t node) const {
+  const auto held = gate_.share();
+  return node >= states_.size() || states_[node] == State::free;
+}
+
+Status Hnsw::replace_row(uint32_t node, std::span<const float> vector) {
+  TRY(rows_->set(node, vector.data()));
+  if (options_.has_codes) codes_.set(node, vector.data());
+  return {};
+}
+
 std::span<const float> Hnsw::vector(uint32_t node) const {
   const auto held = gate_.share();
   return {rows_->row(node), static_cast<size_t>(options_.n_dims)};
@@ -103,9 +125,9 @@ Result<std::vector<float>> Hnsw::checked(std::span<const float> vectors) const {
     return fail(Code::invalid, "{} numbers are not whole vectors of {}", vectors.size(), n_dims);
   }
   for (size_t i = 0; i < vectors.size(); ++i) {
-    if (std::isfinite(vectors[i])) continue;
-    return fail(Code::invalid, "vector {}: a number is {}", static_cast<int64_t>(i) / n_dims,
-                vectors[i]);
+    if (std::fabs(vectors[i]) <= kMostNumber) continue;
+    return fail(Code::invalid, "vector {}: a number is {}, not from -1e15 to 1e15",
+                static_cast<int64_t>(i) / n_dims, vectors[i]);
   }
   std::vector<float> rows(vectors.begin(), vectors.end());
   if (options_.metric != Metric::cosine) return rows;
@@ -116,38 +138,40 @@ Result<std::vector<float>> Hnsw::checked(std::span<const float> vectors) const {
   return rows;
 }
 
-std::vector<uint32_t> Hnsw::next_nodes(int64_t n) const {
+Result<std::vector<uint32_t>> Hnsw::next_nodes(int64_t n) {
   const int64_t n_reused = std::min(n, std::ssize(free_));
+  const int64_t end = links_.n_nodes() + n - n_reused;
+  if (end > kMostNodes) return fail(Code::invalid, "more than {} vectors", kMostNodes);
   std::vector<uint32_t> nodes(free_.rbegin(), free_.rbegin() + static_cast<ptrdiff_t>(n_reused));
-  for (int64_t i = n_reused; i < n; ++i) {
-    nodes.push_back(static_cast<uint32_t>(links_.n_nodes() + i - n_reused));
+  int64_t n_upper = 0;
+  for (int64_t node = links_.n_nodes(); node < end; ++node) {
+    nodes.push_back(static_cast<uint32_t>(node));
+    n_upper += level_of_new(nodes.back());
   }
+  const auto held = gate_.alone();
+  TRY(rows_->grow(end));
+  TRY(links_.grow(end, n_upper));
+  if (options_.has_codes) TRY(codes_.grow(end));
   return nodes;
 }
 
-// Rows that no search reaches yet.
-Status Hnsw::take(std::span<const float> vectors, std::span<const uint32_t> nodes) {
+Result<std::vector<uint32_t>> Hnsw::prepare(std::span<const float> vectors) {
   const std::vector<float> rows = TRY(checked(vectors));
-  if (nodes.empty()) return {};
-  const int64_t end = std::max(links_.n_nodes(), int64_t{nodes.back()} + 1);
-  if (end > kMostNodes) return fail(Code::invalid, "more than {} vectors", kMostNodes);
-  int64_t n_upper = 0;
-  for (const uint32_t node : nodes) {
-    if (node >= links_.n_nodes()) n_upper += level_of_new(node);
-  }
-  {
-    const auto held = gate_.alone();
-    TRY(rows_->grow(end));
-    TRY(links_.grow(end, n_upper));
-    if (options_.has_codes) TRY(codes_.grow(end));
-  }
+  std::vector<uint32_t> nodes = TRY(next_nodes(std::ssize(vectors) / options_.n_dims));
   const float* row = rows.data();
   for (const uint32_t node : nodes) {
     TRY(rows_->set(node, row));
     if (options_.has_codes) codes_.set(node, row);
     row += options_.n_dims;
   }
-  return {};
+  return nodes;
+}
+
+Result<std::vector<uint32_t>> Hnsw::prepare_written(int64_t n) {
+  std::vector<uint32_t> nodes = TRY(next_nodes(n));
+  if (!options_.has_codes) return nodes;
+  for (const uint32_t node : nodes) codes_.set(node, rows_->row(node));
+  return nodes;
 }
 
 Status Hnsw::add(std::span<const float> vectors, WorkerPool& pool) {
@@ -156,10 +180,14 @@ Status Hnsw::add(std::span<const float> vectors, WorkerPool& pool) {
 }
 
 Status Hnsw::add(std::span<const float> vectors, WorkerPool& pool, std::vector<uint32_t>& nodes) {
-  const std::vector<uint32_t> added = next_nodes(std::ssize(vectors) / options_.n_dims);
-  TRY(take(vectors, added));
+  const std::vector<uint32_t> added = TRY(prepare(vectors));
+  link_prepared(added, pool);
   nodes.insert(nodes.end(), added.begin(), added.end());
-  std::span<const uint32_t> left = added;
+  return {};
+}
+
+void Hnsw::link_prepared(std::span<const uint32_t> nodes, WorkerPool& pool) {
+  std::span<const uint32_t> left = nodes;
   if (!left.empty() && entry_ == kNobody) {
     add_first(left[0]);
     left = left.subspan(1);
@@ -171,7 +199,6 @@ Status Hnsw::add(std::span<const float> vectors, WorkerPool& pool, std::vector<u
     add_batch(left.first(static_cast<size_t>(n)), pool, memories);
     left = left.subspan(static_cast<size_t>(n));
   }
-  return {};
 }
 
 void Hnsw::add_first(uint32_t node) {

@@ -27,9 +27,13 @@
 #include "memory/hnsw_links.h"
 #include "memory/hnsw_search.h"
 #include "memory/metric.h"
+#include "memory/piece_file.h"
 #include "memory/vector_rows.h"
 
 namespace ruv {
+
+// The largest number that a vector may have, so that no distance is infinite.
+inline constexpr float kMostNumber = 1e15F;
 
 struct HnswOptions {
   Metric metric = Metric::l2;
@@ -47,6 +51,8 @@ struct HnswOptions {
 };
 // Fails: invalid, by name.
 Status check(const HnswOptions& options);
+// Whether a query has n_dims numbers of at most kMostNumber. Fails: invalid.
+Status check_query(const HnswOptions& options, std::span<const float> query);
 
 class Hnsw {
  public:
@@ -62,13 +68,21 @@ class Hnsw {
   // Removed nodes that repair() has not freed yet.
   int64_t n_removed() const;
 
-  // Adds vectors of n_dims numbers and appends their nodes to `nodes`, those that were freed first,
-  // in ascending order. One thread at a time calls this, remove() and repair(). Fails: invalid (a
-  // number that is not finite; with cosine, a vector of length 0), out_of_memory, as the rows;
-  // nothing is added then.
+  // One thread at a time calls what follows, up to repair().
+
+  // Adds vectors of n_dims numbers and appends their nodes to `nodes`. Fails: as prepare(); nothing
+  // is added then.
   Status add(std::span<const float> vectors, WorkerPool& pool, std::vector<uint32_t>& nodes);
   Status add(std::span<const float> vectors, WorkerPool& pool);
-  // Returns how many of these nodes there were.
+  // The first half of add(): writes the vectors to rows of nodes that nothing finds yet, freed ones
+  // first, in ascending order, and returns those. Fails: invalid (a number that is not finite or
+  // above kMostNumber; with cosine, a vector of length 0), out_of_memory, as the rows.
+  Result<std::vector<uint32_t>> prepare(std::span<const float> vectors);
+  // The same for n rows that are written already, as a file has them.
+  Result<std::vector<uint32_t>> prepare_written(int64_t n);
+  // The second half. Requires: `nodes` are what was prepared last, and has not been linked.
+  void link_prepared(std::span<const uint32_t> nodes, WorkerPool& pool);
+  // The nodes are not found from the return on. Returns how many of them there were.
   int64_t remove(std::span<const uint32_t> nodes);
   // Frees the removed nodes. Takes a pass over all links: to be called for many at once, when a
   // tenth of the nodes are removed, say.
@@ -79,7 +93,18 @@ class Hnsw {
   void search(const float* query, const SearchOptions& options, HnswSearch& memory,
               std::vector<Neighbour>& found) const;
 
+  // Writes all but the rows.
+  Status save(PieceWriter& file) const;
+  // Reads what save() wrote into a graph that is empty; rows have what they had. Fails: corrupt,
+  // out_of_memory, as the rows; the graph is not to be used then.
+  Status load(PieceReader& file, WorkerPool& pool);
+
   bool has(uint32_t node) const;
+  // Whether the node's row may be used for another vector.
+  bool is_free(uint32_t node) const;
+  // Other numbers in place of a vector's, where its bytes were lost; links stay. As add() but for
+  // threads that search: there must be none.
+  Status replace_row(uint32_t node, std::span<const float> vector);
   // The node's vector, as it is compared: at length 1 with cosine. Requires: has(node), and that it
   // is not removed while the result is read.
   std::span<const float> vector(uint32_t node) const;
@@ -112,8 +137,8 @@ class Hnsw {
   // Adding.
   int level_of_new(uint32_t node) const;
   Result<std::vector<float>> checked(std::span<const float> vectors) const;
-  std::vector<uint32_t> next_nodes(int64_t n) const;
-  Status take(std::span<const float> vectors, std::span<const uint32_t> nodes);
+  // The nodes of n new vectors, for which there is room then.
+  Result<std::vector<uint32_t>> next_nodes(int64_t n);
   void add_first(uint32_t node);
   void add_batch(std::span<const uint32_t> nodes, WorkerPool& pool, std::span<HnswSearch> memories);
   Chosen choose_links(uint32_t node, HnswSearch& memory) const;
@@ -131,6 +156,19 @@ class Hnsw {
   std::vector<Neighbour> diverse(std::span<const Neighbour> near, size_t most,
                                  uint32_t parent = kNobody) const;
   std::vector<Neighbour> live_of(const NearestList& nearest) const;
+
+  // Loading.
+  Status load_nodes(PieceReader& file, int64_t n);
+  Status load_lists(PieceReader& file, uint32_t node);
+  Status check_links(WorkerPool& pool) const;
+  // Whether a link of this level may lead to the node.
+  bool may_link(uint32_t node, int level) const {
+    return node < states_.size() && states_[node] != State::free && links_.level_of(node) >= level;
+  }
+  // What is wrong with a node's links, or null.
+  const char* fault_of(uint32_t node) const;
+  Status check_parents(PieceReader& file);
+  void round_codes(WorkerPool& pool);
 
   // Searching.
   void begin(const float* query, HnswSearch& memory) const;

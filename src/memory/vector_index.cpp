@@ -1,0 +1,185 @@
+#include "memory/vector_index.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "base/hash.h"
+
+namespace ruv {
+namespace {
+
+// A graph is repaired when one in so many of its nodes is removed, and written when one in so many
+// was changed, but not for fewer than these.
+constexpr int64_t kShareRemoved = 10;
+constexpr int64_t kLeastRemoved = 64;
+constexpr int64_t kShareChanged = 16;
+constexpr int64_t kLeastChanged = 4096;
+
+}  // namespace
+
+VectorIndex::VectorIndex(const VectorIndexOptions& options, FileLock lock,
+                         std::unique_ptr<FileRows> rows)
+    : options_(options),
+      lock_(std::move(lock)),
+      rows_(rows.get()),
+      graph_(options.graph, std::move(rows)) {}
+
+VectorIndex::~VectorIndex() = default;
+
+Status VectorIndex::check_ids(std::span<const int64_t> ids) const {
+  std::unordered_set<int64_t> seen;
+  for (const int64_t id : ids) {
+    if (nodes_.contains(id)) return fail(Code::invalid, "the index has the id {} already", id);
+    if (!seen.insert(id).second) return fail(Code::invalid, "the id {} twice", id);
+  }
+  return {};
+}
+
+uint64_t VectorIndex::hash_of_row(uint32_t node) const {
+  const std::span<const float> row(rows_->row(node), static_cast<size_t>(rows_->step()));
+  return hash_bytes(std::as_bytes(row));
+}
+
+Status VectorIndex::record(IndexLog::Kind kind, Bytes first, Bytes second) {
+  TRY(log_->add(kind, first, second));
+  return options_.syncs ? log_->sync() : Status();
+}
+
+// Requires: no node of these is found yet.
+void VectorIndex::name(std::span<const uint32_t> nodes, std::span<const int64_t> ids,
+                       std::span<const uint64_t> hashes) {
+  const auto held = names_gate_.alone();
+  const auto n = static_cast<size_t>(graph_.n_nodes());
+  const size_t end = nodes.empty() ? n : std::max<size_t>(n, nodes.back() + size_t{1});
+  ids_.resize(end);
+  row_hashes_.resize(end);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    ids_[nodes[i]] = ids[i];
+    row_hashes_[nodes[i]] = hashes[i];
+    nodes_[ids[i]] = nodes[i];
+  }
+}
+
+Status VectorIndex::add(std::span<const int64_t> ids, std::span<const float> vectors,
+                        WorkerPool& pool) {
+  const Lock held(writing_);
+  const int64_t n_dims = options_.graph.n_dims;
+  if (std::ssize(vectors) != std::ssize(ids) * n_dims) {
+    return fail(Code::invalid, "{} numbers for {} ids, not {} for each", vectors.size(), ids.size(),
+                n_dims);
+  }
+  TRY(check_ids(ids));
+  if (must_checkpoint_) TRY(write_checkpoint());
+  const std::vector<uint32_t> nodes = TRY(graph_.prepare(vectors));
+  if (options_.syncs) TRY(rows_->sync());
+  std::vector<uint64_t> hashes;
+  for (const uint32_t node : nodes) hashes.push_back(hash_of_row(node));
+  TRY(record(IndexLog::Kind::add, std::as_bytes(ids), std::as_bytes(std::span(hashes))));
+  name(nodes, ids, hashes);
+  graph_.link_prepared(nodes, pool);
+  n_changes_ += std::ssize(ids);
+  checkpoint_if_due();
+  return {};
+}
+
+int64_t VectorIndex::take_out(std::span<const int64_t> ids) {
+  const auto held = names_gate_.alone();
+  std::vector<uint32_t> nodes;
+  for (const int64_t id : ids) {
+    const auto found = nodes_.find(id);
+    if (found == nodes_.end()) continue;
+    nodes.push_back(found->second);
+    nodes_.erase(found);
+  }
+  return graph_.remove(nodes);
+}
+
+Result<int64_t> VectorIndex::remove(std::span<const int64_t> ids, WorkerPool& pool) {
+  const Lock held(writing_);
+  std::vector<int64_t> known;
+  for (const int64_t id : ids) {
+    if (nodes_.contains(id)) known.push_back(id);
+  }
+  if (known.empty()) return int64_t{0};
+  return remove_recorded(known, pool);
+}
+
+Result<int64_t> VectorIndex::remove_recorded(std::span<const int64_t> ids, WorkerPool& pool) {
+  TRY(record(IndexLog::Kind::remove, std::as_bytes(ids)));
+  const int64_t n = take_out(ids);
+  n_changes_ += n;
+  const int64_t n_removed = graph_.n_removed();
+  if (n_removed >= std::max(kLeastRemoved, (graph_.size() + n_removed) / kShareRemoved)) {
+    graph_.repair(pool);
+    must_checkpoint_ = true;
+  }
+  checkpoint_if_due();
+  return n;
+}
+
+Status VectorIndex::checkpoint() {
+  const Lock held(writing_);
+  return n_changes_ > 0 || must_checkpoint_ ? write_checkpoint() : Status();
+}
+
+// A failure is met again at the next change, and told where the change depends on it.
+void VectorIndex::checkpoint_if_due() {
+  const int64_t most = std::max(kLeastChanged, graph_.size() / kShareChanged);
+  if (must_checkpoint_ || n_changes_ > most) (void)write_checkpoint();
+}
+
+Status VectorIndex::write_checkpoint() {
+  const int64_t next = generation_ + 1;
+  TRY(rows_->sync());
+  TRY(write_graph(path_of("graph", next)));
+  log_.emplace(TRY(IndexLog::create(path_of("log", next), header())));
+  TRY(sync_folder(options_.folder));
+  generation_ = next;
+  n_changes_ = 0;
+  must_checkpoint_ = false;
+  remove_others();
+  return {};
+}
+
+Result<std::vector<VectorIndex::Found>> VectorIndex::search(std::span<const float> query,
+                                                            const SearchOptions& options,
+                                                            HnswSearch& memory) const {
+  TRY(check_query(options_.graph, query));
+  std::vector<Neighbour> near;
+  std::vector<Found> found;
+  const auto held = names_gate_.share();
+  graph_.search(query.data(), options, memory, near);
+  for (const Neighbour& one : near) found.push_back({ids_[one.node], one.distance});
+  return found;
+}
+
+NodeSet VectorIndex::nodes_of(std::span<const int64_t> ids) const {
+  NodeSet nodes;
+  const auto held = names_gate_.share();
+  for (const int64_t id : ids) {
+    const auto found = nodes_.find(id);
+    if (found != nodes_.end()) nodes.insert(found->second);
+  }
+  return nodes;
+}
+
+bool VectorIndex::has(int64_t id) const {
+  const auto held = names_gate_.share();
+  return nodes_.contains(id);
+}
+
+Result<std::vector<float>> VectorIndex::vector(int64_t id) const {
+  const auto held = names_gate_.share();
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) return fail(Code::not_found, "the index has no id {}", id);
+  const auto row = graph_.vector(found->second);
+  return std::vector<float>(row.begin(), row.end());
+}
+
+int64_t VectorIndex::size() const {
+  const auto held = names_gate_.share();
+  return std::ssize(nodes_);
+}
+
+}  // namespace ruv

@@ -1,0 +1,235 @@
+// Opening an index, and the files that a checkpoint writes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "base/folder.h"
+#include "base/json.h"
+#include "memory/vector_index.h"
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kFormat = 1;
+constexpr uint64_t kGraphMagic = 0x3148504152475652;  // "RVGRAPH1"
+constexpr int64_t kRowsOfItem = 256;
+
+std::string_view name_of(Metric metric) {
+  switch (metric) {
+    case Metric::l2:
+      return "l2";
+    case Metric::cosine:
+      return "cosine";
+    case Metric::dot:
+      return "dot";
+    case Metric::manhattan:
+      return "manhattan";
+  }
+  return "";
+}
+
+// The number after "graph-" or "log-"; -1: another file.
+int64_t generation_of(const std::string& path, std::string_view kind) {
+  const std::string name = file_name_of(path);
+  if (!name.starts_with(kind) || name.size() > kind.size() + 18) return -1;
+  const std::string_view digits = std::string_view(name).substr(kind.size());
+  if (digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) return -1;
+  int64_t number = 0;
+  for (const char digit : digits) number = number * 10 + (digit - '0');
+  return number;
+}
+
+bool is_vector(std::span<const float> row) {
+  return std::ranges::all_of(row, [](float x) { return std::fabs(x) <= kMostNumber; });
+}
+
+}  // namespace
+
+std::string VectorIndex::path_of(std::string_view kind, int64_t generation) const {
+  return fmt::format("{}/{}-{}", options_.folder, kind, generation);
+}
+
+std::string VectorIndex::header() const {
+  const HnswOptions& graph = options_.graph;
+  Json header;
+  header["format"] = kFormat;
+  header["label"] = options_.label;
+  header["metric"] = name_of(graph.metric);
+  header["n_dims"] = graph.n_dims;
+  header["m"] = graph.m;
+  header["n_looked_at"] = graph.n_looked_at;
+  header["codes"] = graph.has_codes ? "int8" : "none";
+  header["seed"] = graph.seed;
+  return header.dump();
+}
+
+Status VectorIndex::check_header(std::string_view found, const std::string& path) const {
+  const std::string wanted = header();
+  if (found == wanted) return {};
+  const Json has = TRY(parse_json(found, path));
+  const Json wants = TRY(parse_json(wanted, path));
+  if (!has.is_object()) return fail(Code::corrupt, "{}: the header is no object", path);
+  for (const auto& [name, value] : wants.items()) {
+    const Json* const other = has.find(name);
+    if (other != nullptr && *other == value) continue;
+    return fail(Code::invalid, "{}: the index has {} {}, not {}", options_.folder, name,
+                other != nullptr ? other->dump() : "none", value.dump());
+  }
+  return fail(Code::unsupported, "{}: the header has members of a newer version", path);
+}
+
+Result<std::unique_ptr<VectorIndex>> VectorIndex::open(const VectorIndexOptions& options,
+                                                       WorkerPool& pool) {
+  TRY(check(options.graph));
+  TRY(make_folder(options.folder));
+  FileLock lock = TRY(FileLock::take(options.folder + "/lock"));
+  auto rows = std::make_unique<FileRows>(options.folder, options.graph.n_dims);
+  std::unique_ptr<VectorIndex> index(new VectorIndex(options, std::move(lock), std::move(rows)));
+  TRY(index->start(pool));
+  return index;
+}
+
+// The newest log is that of a whole checkpoint: its graph was written before.
+Status VectorIndex::start(WorkerPool& pool) {
+  generation_ = -1;
+  for (const FolderEntry& file : files_in(options_.folder)) {
+    generation_ = std::max(generation_, generation_of(file.path, "log-"));
+  }
+  if (generation_ < 0) {
+    for (const FolderEntry& file : files_in(options_.folder)) {
+      if (generation_of(file.path, "graph-") < 0) continue;
+      return fail(Code::corrupt, "{}: the log that belongs to it is missing", file.path);
+    }
+    generation_ = 0;
+    log_.emplace(TRY(IndexLog::create(path_of("log", 0), header())));
+    return sync_folder(options_.folder);
+  }
+  const std::string path = path_of("log", generation_);
+  const auto visit = [&](IndexLog::Kind kind, Bytes payload) -> Status {
+    if (kind != IndexLog::Kind::header) return replay(kind, payload, pool);
+    TRY(check_header(as_text(payload), path));
+    return generation_ > 0 ? load_graph(pool) : Status();
+  };
+  log_.emplace(TRY(IndexLog::open(path, visit)));
+  TRY(rows_->check_read());
+  remove_others();
+  return remove_damaged(pool);
+}
+
+// What earlier checkpoints left, and later ones that were not finished.
+void VectorIndex::remove_others() const {
+  for (const FolderEntry& file : files_in(options_.folder)) {
+    for (const std::string_view kind : {"graph-", "log-"}) {
+      const int64_t found = generation_of(file.path, kind);
+      if (found >= 0 && found != generation_) (void)remove_file(file.path);
+    }
+  }
+}
+
+Status VectorIndex::write_graph(const std::string& path) const {
+  PieceWriter file = TRY(PieceWriter::create(path));
+  TRY(file.put(kGraphMagic));
+  TRY(graph_.save(file));
+  const auto n = static_cast<size_t>(graph_.n_nodes());
+  TRY(file.write(std::as_bytes(std::span(ids_).first(n))));
+  TRY(file.write(std::as_bytes(std::span(row_hashes_).first(n))));
+  return file.commit();
+}
+
+Status VectorIndex::load_graph(WorkerPool& pool) {
+  const std::string path = path_of("graph", generation_);
+  const MappedFile mapping = TRY(MappedFile::open(path));
+  PieceReader file(mapping.bytes(), path);
+  if (TRY(file.get<uint64_t>()) != kGraphMagic) return file.error("no graph");
+  TRY(graph_.load(file, pool));
+  const auto n = static_cast<size_t>(graph_.n_nodes());
+  ids_.resize(n);
+  row_hashes_.resize(n);
+  TRY(file.read(std::as_writable_bytes(std::span(ids_))));
+  TRY(file.read(std::as_writable_bytes(std::span(row_hashes_))));
+  TRY(file.end());
+  TRY(mapping.check_read());
+  std::vector<uint32_t> nodes;
+  for (uint32_t node = 0; node < n; ++node) {
+    if (!graph_.is_free(node)) nodes.push_back(node);
+    if (!graph_.has(node)) continue;
+    if (!nodes_.emplace(ids_[node], node).second) return file.error("an id twice");
+  }
+  return check_rows(nodes, pool);
+}
+
+Status VectorIndex::check_rows(std::span<const uint32_t> nodes, WorkerPool& pool) {
+  std::vector<uint8_t> is_damaged(nodes.size());
+  const int64_t n = std::ssize(nodes);
+  pool.run_items((n + kRowsOfItem - 1) / kRowsOfItem, [&](int, int64_t item) {
+    for (int64_t at = item * kRowsOfItem; at < std::min(n, (item + 1) * kRowsOfItem); ++at) {
+      const auto i = static_cast<size_t>(at);
+      const std::span<const float> row(rows_->row(nodes[i]), static_cast<size_t>(rows_->step()));
+      is_damaged[i] = hash_of_row(nodes[i]) != row_hashes_[nodes[i]] || !is_vector(row) ? 1 : 0;
+    }
+  });
+  const std::vector<float> nothing(static_cast<size_t>(options_.graph.n_dims));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (is_damaged[i] == 0) continue;
+    const uint32_t node = nodes[i];
+    if (!options_.removes_damaged) {
+      return fail(Code::corrupt,
+                  "{}: the vector of id {} is damaged; open with removes_damaged to go on without",
+                  FileRows::path_of_block(options_.folder, node / VectorRows::kRowsOfBlock),
+                  ids_[node]);
+    }
+    TRY(graph_.replace_row(node, nothing));
+    row_hashes_[node] = hash_of_row(node);
+    damaged_.push_back(ids_[node]);
+  }
+  return {};
+}
+
+Status VectorIndex::remove_damaged(WorkerPool& pool) {
+  std::erase_if(damaged_, [&](int64_t id) { return !nodes_.contains(id); });
+  n_damaged_ = std::ssize(damaged_);
+  if (damaged_.empty()) return {};
+  TRY(remove_recorded(damaged_, pool));
+  return write_checkpoint();
+}
+
+Status VectorIndex::replay(IndexLog::Kind kind, Bytes payload, WorkerPool& pool) {
+  const std::string path = path_of("log", generation_);
+  if (kind == IndexLog::Kind::add) return replay_add(payload, pool);
+  if (kind == IndexLog::Kind::remove) return replay_remove(payload);
+  return fail(Code::corrupt, "{}: a record of kind {}", path, static_cast<uint32_t>(kind));
+}
+
+Status VectorIndex::replay_add(Bytes payload, WorkerPool& pool) {
+  const size_t n = payload.size() / (sizeof(int64_t) + sizeof(uint64_t));
+  std::vector<int64_t> ids(n);
+  std::vector<uint64_t> hashes(n);
+  if (n * (sizeof(int64_t) + sizeof(uint64_t)) != payload.size()) {
+    return fail(Code::corrupt, "{}: a record of {} bytes", path_of("log", generation_),
+                payload.size());
+  }
+  std::memcpy(ids.data(), payload.data(), n * sizeof(int64_t));
+  std::memcpy(hashes.data(), payload.data() + n * sizeof(int64_t), n * sizeof(uint64_t));
+  if (const Status status = check_ids(ids); !status.ok()) {
+    return fail(Code::corrupt, "{}: {}", path_of("log", generation_), status.message());
+  }
+  const std::vector<uint32_t> nodes = TRY(graph_.prepare_written(static_cast<int64_t>(n)));
+  name(nodes, ids, hashes);
+  TRY(check_rows(nodes, pool));
+  graph_.link_prepared(nodes, pool);
+  n_changes_ += std::ssize(ids);
+  return {};
+}
+
+Status VectorIndex::replay_remove(Bytes payload) {
+  std::vector<int64_t> ids(payload.size() / sizeof(int64_t));
+  std::memcpy(ids.data(), payload.data(), ids.size() * sizeof(int64_t));
+  const int64_t n = take_out(ids);
+  n_changes_ += n;
+  if (n == std::ssize(ids) && payload.size() % sizeof(int64_t) == 0) return {};
+  return fail(Code::corrupt, "{}: removes ids that are not there", path_of("log", generation_));
+}
+
+}  // namespace ruv
