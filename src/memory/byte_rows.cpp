@@ -23,6 +23,7 @@ void ByteRows::set(uint32_t number, const float* numbers) {
   scales_[number] = round(numbers, const_cast<int8_t*>(codes(number)));
 }
 
+// To the nearest code; of two equally near the even one.
 ByteScale ByteRows::round(const float* numbers, int8_t* codes) const {
   float most = 0;
   double square = 0;

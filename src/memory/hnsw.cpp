@@ -1,3 +1,5 @@
+// Adding to a graph and removing from it. The rows of new nodes are written first, which may fail;
+// linking them cannot, so that a log can be written between the two.
 #include "memory/hnsw.h"
 
 #include <cmath>
@@ -13,6 +15,7 @@ constexpr int64_t kMostNodes = int64_t{1} << 31;
 constexpr int64_t kShareOfBatch = 32;
 constexpr int64_t kMostInBatch = 4096;
 
+// The finaliser of SplitMix64: neighbouring numbers give unrelated ones.
 uint64_t mixed(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
@@ -138,8 +141,9 @@ Result<std::vector<float>> Hnsw::checked(std::span<const float> vectors) const {
   return rows;
 }
 
+// Room is made while no search runs: the tables of blocks grow, not the blocks.
 Result<std::vector<uint32_t>> Hnsw::next_nodes(int64_t n) {
-  const int64_t n_reused = std::min(n, std::ssize(free_));
+  const int64_t n_reused = std::min<int64_t>(n, std::ssize(free_));
   const int64_t end = links_.n_nodes() + n - n_reused;
   if (end > kMostNodes) return fail(Code::invalid, "more than {} vectors", kMostNodes);
   std::vector<uint32_t> nodes(free_.rbegin(), free_.rbegin() + static_cast<ptrdiff_t>(n_reused));
@@ -155,6 +159,7 @@ Result<std::vector<uint32_t>> Hnsw::next_nodes(int64_t n) {
   return nodes;
 }
 
+// Nothing is linked to these rows, so that no search reads what is written here.
 Result<std::vector<uint32_t>> Hnsw::prepare(std::span<const float> vectors) {
   const std::vector<float> rows = TRY(checked(vectors));
   std::vector<uint32_t> nodes = TRY(next_nodes(std::ssize(vectors) / options_.n_dims));
@@ -186,6 +191,8 @@ Status Hnsw::add(std::span<const float> vectors, WorkerPool& pool, std::vector<u
   return {};
 }
 
+// Batches grow with the graph: the first nodes are added one by one, as there is little to be
+// linked to, and a thousand at once where they are few among the others.
 void Hnsw::link_prepared(std::span<const uint32_t> nodes, WorkerPool& pool) {
   std::span<const uint32_t> left = nodes;
   if (!left.empty() && entry_ == kNobody) {
@@ -195,12 +202,14 @@ void Hnsw::link_prepared(std::span<const uint32_t> nodes, WorkerPool& pool) {
   std::vector<HnswSearch> memories(static_cast<size_t>(pool.n_threads()));
   while (!left.empty()) {
     const int64_t share = (n_live_ + n_removed_) / kShareOfBatch;
-    const int64_t n = std::min(std::clamp<int64_t>(share, 1, kMostInBatch), std::ssize(left));
+    const int64_t n =
+        std::min<int64_t>(std::clamp<int64_t>(share, 1, kMostInBatch), std::ssize(left));
     add_batch(left.first(static_cast<size_t>(n)), pool, memories);
     left = left.subspan(static_cast<size_t>(n));
   }
 }
 
+// The root of all parents, and the entry until a node of a higher level comes.
 void Hnsw::add_first(uint32_t node) {
   Chosen first{node, {}, {}};
   first.levels.resize(static_cast<size_t>(level_of_new(node) + 1));
@@ -210,6 +219,7 @@ void Hnsw::add_first(uint32_t node) {
   entry_ = node;
 }
 
+// Looking for neighbours changes nothing, so that searches run beside it.
 void Hnsw::add_batch(std::span<const uint32_t> nodes, WorkerPool& pool,
                      std::span<HnswSearch> memories) {
   std::vector<Chosen> batch(nodes.size());
@@ -249,6 +259,9 @@ Hnsw::Chosen Hnsw::choose_links(uint32_t node, HnswSearch& memory) const {
   return chosen;
 }
 
+// A node that is nearer to one that was kept than to the centre is found through that one; keeping
+// it costs a link that could lead elsewhere. What is left over fills the list: longer lists find
+// more, and the room is there.
 std::vector<Neighbour> Hnsw::diverse(std::span<const Neighbour> near, size_t most,
                                      uint32_t parent) const {
   std::vector<Neighbour> kept, left;
@@ -380,6 +393,8 @@ void Hnsw::enter(const Chosen& chosen) {
   ++n_live_;
 }
 
+// Links lead both ways where there is room. All is computed first; then searches wait while lists
+// are written, some microseconds for each node.
 void Hnsw::link(std::span<const Chosen> batch, WorkerPool& pool) {
   std::vector<Wanted> wanted;
   for (const Chosen& chosen : batch) {
@@ -399,6 +414,7 @@ void Hnsw::link(std::span<const Chosen> batch, WorkerPool& pool) {
   }
 }
 
+// The state alone: the row and the links stay, as searches may need them to reach others.
 int64_t Hnsw::remove(std::span<const uint32_t> nodes) {
   const auto held = gate_.alone();
   int64_t n = 0;

@@ -19,6 +19,8 @@ bool normalise(std::span<float> numbers) {
   return true;
 }
 
+// Smaller is nearer: products change their sign. With cosine the distance is 0 for equal directions
+// and 2 for opposite ones.
 void Hnsw::measure(const float* query, std::span<const float* const> rows, float* out) const {
   const auto n = std::ssize(rows);
   kernel_(query, rows.data(), n, rows_->step(), out);

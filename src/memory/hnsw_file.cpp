@@ -47,6 +47,7 @@ Status Hnsw::load(PieceReader& file, WorkerPool& pool) {
   return {};
 }
 
+// Levels are not in the file: they follow from the numbers of the nodes.
 Status Hnsw::load_nodes(PieceReader& file, int64_t n) {
   TRY(rows_->grow(n));
   if (options_.has_codes) TRY(codes_.grow(n));
@@ -98,6 +99,8 @@ const char* Hnsw::fault_of(uint32_t node) const {
   return is_linked ? nullptr : "a parent without a link to its child";
 }
 
+// With all threads, as it reads all links. Which fault is named where there are several depends on
+// the threads; that there is one does not.
 Status Hnsw::check_links(WorkerPool& pool) const {
   std::atomic<const char*> fault = nullptr;
   const int64_t n = links_.n_nodes();

@@ -59,6 +59,7 @@ class Hnsw::Repair {
     }
   }
 
+  // All new lists are computed before the first is set, so that each depends on the old ones.
   void replace_links() {
     const int64_t n_items = (n_nodes_ + kNodesOfItem - 1) / kNodesOfItem;
     std::vector<std::vector<NewList>> lists(static_cast<size_t>(n_items));
@@ -119,6 +120,7 @@ class Hnsw::Repair {
     graph_.entry_ = entry;
   }
 
+  // Counts children anew, as removed ones count no more.
   void adopt_orphans() {
     Sets sets(static_cast<size_t>(n_nodes_));
     std::vector<uint32_t> orphans;
@@ -183,6 +185,8 @@ class Hnsw::Repair {
     std::unordered_map<uint32_t, std::vector<uint32_t>> adopted_;
   };
 
+  // The nearest that it is linked to, or else any node of the root's tree: none of those hangs on
+  // the orphan, which would be a ring.
   uint32_t parent_for(uint32_t orphan, Sets& sets, RoomInTree& room) const {
     for (const uint32_t near : graph_.links_.of(orphan, 0)) {
       const bool is_free = graph_.n_children_[near] < graph_.most_children();
@@ -191,6 +195,7 @@ class Hnsw::Repair {
     return room.next();
   }
 
+  // No list leads to them any more, so that their rows may be written.
   void free_removed() {
     const auto held = graph_.gate_.alone();
     for (uint32_t node = 0; node < n_nodes_; ++node) {

@@ -13,6 +13,7 @@ constexpr int64_t kSeenBefore = 4;
 
 }  // namespace
 
+// Tags count searches, so that the table is cleared once in 65,535 of them.
 void HnswSearch::begin(int64_t n_nodes) {
   if (std::ssize(tags_) < n_nodes) tags_.resize(static_cast<size_t>(n_nodes + n_nodes / 2));
   if (++tag_ == 0) {
@@ -43,6 +44,8 @@ Neighbour Hnsw::descend(const float* query, int level, HnswSearch& memory) const
   return at;
 }
 
+// Follows the nearest node that was not followed, until all of the n_looked_at nearest ones were.
+// The distances of all links of a node are computed in one call, which loads several rows at once.
 void Hnsw::search_level(const float* query, const Neighbour& from, int level, int64_t n_looked_at,
                         HnswSearch& memory) const {
   memory.begin(links_.n_nodes());
@@ -87,10 +90,11 @@ void Hnsw::search(const float* query, const SearchOptions& options, HnswSearch& 
     search_among(options, memory);
   }
   if (options_.has_codes) measure_again(options.k, memory);
-  const int64_t n = std::min(options.k, std::ssize(memory.found_));
+  const int64_t n = std::min<int64_t>(options.k, std::ssize(memory.found_));
   found.assign(memory.found_.begin(), memory.found_.begin() + static_cast<ptrdiff_t>(n));
 }
 
+// All nodes may be found: the list of the nearest ones is the answer.
 void Hnsw::search_all(const SearchOptions& options, HnswSearch& memory) const {
   const Neighbour from = descend(memory.query_.data(), 0, memory);
   search_level(memory.query_.data(), from, 0, std::max(options.k, options.n_looked_at), memory);
@@ -121,6 +125,7 @@ void Hnsw::search_among(const SearchOptions& options, HnswSearch& memory) const 
   compare_each(options, memory);
 }
 
+// The nodes that may be found, in blocks; with codes, by these, as a search of the graph does.
 void Hnsw::compare_each(const SearchOptions& options, HnswSearch& memory) const {
   constexpr size_t kAtOnce = 64;
   memory.nearest.begin(static_cast<size_t>(std::max(options.k, options.n_looked_at)));
@@ -152,7 +157,7 @@ void Hnsw::compare_each(const SearchOptions& options, HnswSearch& memory) const 
 // What is nearest by codes is nearest within their error: twice as many and some more are measured.
 void Hnsw::measure_again(int64_t k, HnswSearch& memory) const {
   constexpr int64_t kMore = 16;
-  const auto n = static_cast<size_t>(std::min(std::ssize(memory.found_), 2 * k + kMore));
+  const auto n = static_cast<size_t>(std::min<int64_t>(std::ssize(memory.found_), 2 * k + kMore));
   memory.found_.resize(n);
   memory.nodes_.clear();
   for (const Neighbour& one : memory.found_) memory.nodes_.push_back(one.node);

@@ -1,3 +1,4 @@
+// Records of a log, written in one call each, and read from a mapping.
 #include "memory/index_log.h"
 
 #include <algorithm>
@@ -15,6 +16,7 @@ struct RecordHead {
 };
 static_assert(sizeof(RecordHead) == 16);
 
+// The hash of kind and length tells a record that was cut short from a length that is damaged.
 RecordHead head_of(IndexLog::Kind kind, uint64_t n_bytes, uint64_t hash_before) {
   RecordHead head{static_cast<uint32_t>(kind), static_cast<uint32_t>(n_bytes), 0};
   head.hash = hash_bytes(std::as_bytes(std::span(&head, 1)).first(8), hash_before);

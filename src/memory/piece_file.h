@@ -1,7 +1,7 @@
 // A file that is written and read from its beginning to its end in pieces, with a hash of all that
 // came before after each: damage is found before what is damaged is used. For snapshots.
 //
-// A piece is {u32 n_bytes, bytes, u64 hash}; the last one has no bytes. All numbers are
+// A piece is {u32 n_bytes, bytes, u64 hash}; the last piece is empty. All numbers are
 // little-endian.
 #pragma once
 

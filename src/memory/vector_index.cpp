@@ -1,3 +1,4 @@
+// Changes of an index, and searches.
 #include "memory/vector_index.h"
 
 #include <algorithm>
@@ -9,8 +10,9 @@
 namespace ruv {
 namespace {
 
-// A graph is repaired when one in so many of its nodes is removed, and written when one in so many
-// was changed, but not for fewer than these.
+// A graph is repaired when a tenth of its nodes is removed, and written when a sixteenth was
+// changed, but not for fewer than these: more often costs time, less often leaves more to search
+// past, and to do again when the index is opened.
 constexpr int64_t kShareRemoved = 10;
 constexpr int64_t kLeastRemoved = 64;
 constexpr int64_t kShareChanged = 16;
@@ -61,6 +63,8 @@ void VectorIndex::name(std::span<const uint32_t> nodes, std::span<const int64_t>
   }
 }
 
+// Rows, then the record, then names and links. Up to the record nothing has changed, and after it
+// nothing can fail.
 Status VectorIndex::add(std::span<const int64_t> ids, std::span<const float> vectors,
                         WorkerPool& pool) {
   const Lock held(writing_);
@@ -83,6 +87,7 @@ Status VectorIndex::add(std::span<const int64_t> ids, std::span<const float> vec
   return {};
 }
 
+// From the return on no search finds them: those that run hold the gate.
 int64_t VectorIndex::take_out(std::span<const int64_t> ids) {
   const auto held = names_gate_.alone();
   std::vector<uint32_t> nodes;
@@ -129,6 +134,8 @@ void VectorIndex::checkpoint_if_due() {
   if (must_checkpoint_ || n_changes_ > most) (void)write_checkpoint();
 }
 
+// The log is made after the graph has its name: where it is, the graph is whole. Rows come first,
+// as the hashes in the graph are of them.
 Status VectorIndex::write_checkpoint() {
   const int64_t next = generation_ + 1;
   TRY(rows_->sync());

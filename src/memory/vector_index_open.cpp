@@ -65,12 +65,13 @@ std::string VectorIndex::header() const {
   return header.dump();
 }
 
+// Names the first member that differs.
 Status VectorIndex::check_header(std::string_view found, const std::string& path) const {
   const std::string wanted = header();
   if (found == wanted) return {};
   const Json has = TRY(parse_json(found, path));
   const Json wants = TRY(parse_json(wanted, path));
-  if (!has.is_object()) return fail(Code::corrupt, "{}: the header is no object", path);
+  if (!has.is_object()) return fail(Code::corrupt, "{}: the header is not an object", path);
   for (const auto& [name, value] : wants.items()) {
     const Json* const other = has.find(name);
     if (other != nullptr && *other == value) continue;
@@ -138,6 +139,7 @@ Status VectorIndex::write_graph(const std::string& path) const {
   return file.commit();
 }
 
+// After the graph come the ids of its nodes and the hashes of their rows, 8 bytes each.
 Status VectorIndex::load_graph(WorkerPool& pool) {
   const std::string path = path_of("graph", generation_);
   const MappedFile mapping = TRY(MappedFile::open(path));
@@ -160,6 +162,8 @@ Status VectorIndex::load_graph(WorkerPool& pool) {
   return check_rows(nodes, pool);
 }
 
+// A row that is damaged becomes zeros where it may be left out, so that it can be measured until it
+// is removed.
 Status VectorIndex::check_rows(std::span<const uint32_t> nodes, WorkerPool& pool) {
   std::vector<uint8_t> is_damaged(nodes.size());
   const int64_t n = std::ssize(nodes);
@@ -175,10 +179,9 @@ Status VectorIndex::check_rows(std::span<const uint32_t> nodes, WorkerPool& pool
     if (is_damaged[i] == 0) continue;
     const uint32_t node = nodes[i];
     if (!options_.removes_damaged) {
-      return fail(Code::corrupt,
-                  "{}: the vector of id {} is damaged; open with removes_damaged to go on without",
-                  FileRows::path_of_block(options_.folder, node / VectorRows::kRowsOfBlock),
-                  ids_[node]);
+      return fail(
+          Code::corrupt, "{}: the vector of id {} is damaged; removes_damaged opens it without",
+          FileRows::path_of_block(options_.folder, node / VectorRows::kRowsOfBlock), ids_[node]);
     }
     TRY(graph_.replace_row(node, nothing));
     row_hashes_[node] = hash_of_row(node);
@@ -187,6 +190,7 @@ Status VectorIndex::check_rows(std::span<const uint32_t> nodes, WorkerPool& pool
   return {};
 }
 
+// Ids that a later record removed are damaged no more.
 Status VectorIndex::remove_damaged(WorkerPool& pool) {
   std::erase_if(damaged_, [&](int64_t id) { return !nodes_.contains(id); });
   n_damaged_ = std::ssize(damaged_);
@@ -210,8 +214,10 @@ Status VectorIndex::replay_add(Bytes payload, WorkerPool& pool) {
     return fail(Code::corrupt, "{}: a record of {} bytes", path_of("log", generation_),
                 payload.size());
   }
-  std::memcpy(ids.data(), payload.data(), n * sizeof(int64_t));
-  std::memcpy(hashes.data(), payload.data() + n * sizeof(int64_t), n * sizeof(uint64_t));
+  const auto id_bytes = std::as_writable_bytes(std::span(ids));
+  std::ranges::copy(payload.first(id_bytes.size()), id_bytes.begin());
+  std::ranges::copy(payload.subspan(id_bytes.size()),
+                    std::as_writable_bytes(std::span(hashes)).begin());
   if (const Status status = check_ids(ids); !status.ok()) {
     return fail(Code::corrupt, "{}: {}", path_of("log", generation_), status.message());
   }
@@ -225,7 +231,8 @@ Status VectorIndex::replay_add(Bytes payload, WorkerPool& pool) {
 
 Status VectorIndex::replay_remove(Bytes payload) {
   std::vector<int64_t> ids(payload.size() / sizeof(int64_t));
-  std::memcpy(ids.data(), payload.data(), ids.size() * sizeof(int64_t));
+  const auto bytes = std::as_writable_bytes(std::span(ids));
+  std::ranges::copy(payload.first(bytes.size()), bytes.begin());
   const int64_t n = take_out(ids);
   n_changes_ += n;
   if (n == std::ssize(ids) && payload.size() % sizeof(int64_t) == 0) return {};
