@@ -91,6 +91,20 @@ void print_directions(const AdapterFile& file, bool json) {
   fmt::print("{:>5} {:>9} {:>9}\n{}", "layer", "numbers", "length", text);
 }
 
+struct InfoRow {
+  const std::string& tensor;
+  int64_t rank;
+  float scale;
+  std::string shape;
+  const TensorInfo& a;
+  const TensorInfo& b;
+};
+void print_row(const InfoRow& row) {
+  fmt::print("{:>5} {:>9.5g} {:>15} {:>5} {:>9}  {}\n", row.rank, row.scale, row.shape,
+             format_of(row.a.dtype).name, readable_bytes(bytes_of(row.a) + bytes_of(row.b)),
+             shown_text(row.tensor, kWholeText));
+}
+
 Status print_info(const LoraCall& call) {
   const AdapterFile file = TRY(open_adapter(call.paths.front()));
   Json modules = Json::array();
@@ -108,6 +122,20 @@ Status print_info(const LoraCall& call) {
                            {"type", format_of(module.a.dtype).name},
                            {"n_bytes", bytes}});
   }
+  for (const AdapterStack& stack : file.stacks) {
+    const int64_t bytes = bytes_of(stack.a) + bytes_of(stack.b);
+    n_bytes += bytes;
+    n_params += stack.a.n_elements() + stack.b.n_elements();
+    if (!call.json) continue;
+    modules.push_back(Json{{"tensor", stack.tensor},
+                           {"n_experts", stack.n_experts()},
+                           {"rank", stack.rank()},
+                           {"scale", stack.scale},
+                           {"n_in", stack.a.shape[2]},
+                           {"n_out", stack.b.shape[1]},
+                           {"type", format_of(stack.a.dtype).name},
+                           {"n_bytes", bytes}});
+  }
   if (!file.directions.empty()) {
     print_directions(file, call.json);
     return {};
@@ -122,17 +150,19 @@ Status print_info(const LoraCall& call) {
     return {};
   }
   fmt::print("{}: {}, {} modules, {} parameters, {}\nbase: {}\n", file.path,
-             container_name(file.container), file.modules.size(), readable_count(n_params),
-             readable_bytes(n_bytes),
+             container_name(file.container), file.modules.size() + file.stacks.size(),
+             readable_count(n_params), readable_bytes(n_bytes),
              file.base.empty() ? "the file does not say" : shown_text(file.base, kWholeText));
   fmt::print("{:>5} {:>9} {:>15} {:>5} {:>9}  tensor\n", "rank", "scale", "out by in", "type",
              "bytes");
   for (const AdapterModule& module : file.modules) {
-    fmt::print("{:>5} {:>9.5g} {:>15} {:>5} {:>9}  {}\n", module.rank(), module.scale,
-               fmt::format("{} by {}", module.b.shape[0], module.a.shape[1]),
-               format_of(module.a.dtype).name,
-               readable_bytes(bytes_of(module.a) + bytes_of(module.b)),
-               shown_text(module.tensor, kWholeText));
+    print_row({module.tensor, module.rank(), module.scale,
+               fmt::format("{} by {}", module.b.shape[0], module.a.shape[1]), module.a, module.b});
+  }
+  for (const AdapterStack& stack : file.stacks) {
+    print_row({stack.tensor, stack.rank(), stack.scale,
+               fmt::format("{} x {} by {}", stack.n_experts(), stack.b.shape[1], stack.a.shape[2]),
+               stack.a, stack.b});
   }
   return {};
 }

@@ -52,6 +52,9 @@ Status check_is_sum(const AdapterFile& file) {
   if (!file.directions.empty()) {
     return refused(file.directions.front().numbers.name, "is a direction of a control vector");
   }
+  if (!file.stacks.empty()) {
+    return refused(file.stacks.front().tensor, "is of a stack of experts");
+  }
   for (const AdapterModule& module : file.modules) {
     if (module.has_magnitudes()) return refused(module.tensor, "has magnitudes (DoRA)");
     const bool has_biases = file.has_own_biases && !module.biases.shape.empty();

@@ -72,6 +72,11 @@ TEST(MergeAdapters, RefusesWhatFilesOfMergedAdaptersCannotSay) {
   EXPECT_EQ(refusal({counted("base_model.model.lm_head.weight", 5, 4)},
                     R"("modules_to_save":["lm_head"])"),
             "'lm_head.weight' is a whole matrix, which cannot be merged");
+  const std::string experts = "base_model.model.layers.0.mlp.experts";
+  EXPECT_EQ(refusal({counted(experts + ".lora_A.weight", 6, 4),
+                     counted(experts + ".lora_B.weight", 5, 6)},
+                    R"("target_parameters":["mlp.experts.up_proj"])"),
+            "'layers.0.mlp.experts.weight' is of a stack of experts, which cannot be merged");
 }
 
 TEST(MergeAdapters, WritesWhatItsReaderReads) {

@@ -28,6 +28,9 @@ struct LowRank {
 // Which number a product has is the model's affair (model/adapter.h). Immutable once made.
 struct Adapter {
   std::vector<LowRank> products;
+  // By product, for those that each expert has a matrix of: what is added to that of each. No
+  // lists: the adapter has none of experts; an empty list: none of that product.
+  std::vector<std::vector<LowRank>> experts = {};
   // By layer, (n_embd): added to the stream after it (a control vector). Empty ones add nothing.
   std::vector<Vector> directions = {};
   // In place of the model's own: plain rows, and packed. Empty: the model's.
@@ -38,10 +41,19 @@ struct Adapter {
   int64_t max_rank() const {
     int64_t most = 0;
     for (const LowRank& added : products) most = std::max(most, added.rank());
+    for (const std::vector<LowRank>& each : experts) {
+      for (const LowRank& added : each) most = std::max(most, added.rank());
+    }
     return most;
   }
   bool has_factors() const {
     return std::ranges::any_of(products, [](const LowRank& p) { return !p.factors.empty(); });
+  }
+  // Null: nothing is added to the product of this expert.
+  const LowRank* of_expert(size_t product, size_t expert) const {
+    if (product >= experts.size() || expert >= experts[product].size()) return nullptr;
+    const LowRank& added = experts[product][expert];
+    return added.empty() ? nullptr : &added;
   }
   // Null: the layer has none.
   const Vector* direction_after(int64_t layer) const {

@@ -14,51 +14,34 @@ void Ops::matmul_each(std::span<const Product> products, View x) {
   }
 }
 
-namespace {
-
-// Adds one product to neighbours. Each row is computed for itself, so it does not matter how the
-// rows are cut.
-class LowRankSum {
- public:
-  LowRankSum(Ops& ops, View out, View x, const LowRankScratch& scratch)
-      : ops_(ops), out_(out), x_(x), scratch_(scratch) {}
-
-  void add(const LowRank& added, float scale, Range rows) {
-    const int64_t most = scratch_.n_rows_of(out_.n_cols);
-    // Without scratch the loop below would not end.
-    CHECK(most > 0 && added.rank() <= scratch_.inner.n_cols);
-    for (int64_t row = rows.begin; row < rows.end; row += most) {
-      add_block(added, added.scale * scale, row, std::min(most, rows.end - row));
-    }
+// Each row is computed for itself, so it does not matter how the rows are cut.
+void Ops::add_one_low_rank(View out, View x, const LowRank& added, float scale,
+                           const LowRankScratch& scratch) {
+  static const Vector kNoBias;
+  const int64_t most = scratch.n_rows_of(out.n_cols);
+  // Without scratch the loop below would not end.
+  CHECK(most > 0 && added.rank() <= scratch.inner.n_cols);
+  for (int64_t first = 0; first < x.n_rows; first += most) {
+    const int64_t n = std::min(most, x.n_rows - first);
+    const View inner{scratch.inner.start, n, added.rank()};
+    const View outer{scratch.outer.start, n, out.n_cols};
+    matmul(inner, x.rows(first, n), added.a, kNoBias);
+    this->scale(inner, added.scale * scale);
+    matmul(outer, inner, added.b, kNoBias);
+    const View sum = out.rows(first, n);
+    add(sum, outer);
+    if (!added.factors.empty()) scale_columns(sum, added.factors, added.shifts);
   }
-
- private:
-  void add_block(const LowRank& added, float scale, int64_t first, int64_t n) {
-    static const Vector kNoBias;
-    const View inner{scratch_.inner.start, n, added.rank()};
-    const View outer{scratch_.outer.start, n, out_.n_cols};
-    ops_.matmul(inner, x_.rows(first, n), added.a, kNoBias);
-    ops_.scale(inner, scale);
-    ops_.matmul(outer, inner, added.b, kNoBias);
-    const View sum = out_.rows(first, n);
-    ops_.add(sum, outer);
-    if (!added.factors.empty()) ops_.scale_columns(sum, added.factors, added.shifts);
-  }
-
-  Ops& ops_;
-  View out_, x_;
-  const LowRankScratch& scratch_;
-};
-
-}  // namespace
+}
 
 void Ops::add_low_rank(View out, View x, const Batch& batch, size_t product,
                        const LowRankScratch& scratch) {
-  LowRankSum sum(*this, out, x, scratch);
   for_adapter_runs(batch, [&](Range rows, AdapterMix mix) {
+    const int64_t n = rows.end - rows.begin;
     for (const AdapterShare& share : mix) {
       const LowRank& added = share.adapter->products[product];
-      if (!added.empty()) sum.add(added, share.scale, rows);
+      if (added.empty()) continue;
+      add_one_low_rank(out.rows(rows.begin, n), x.rows(rows.begin, n), added, share.scale, scratch);
     }
   });
 }

@@ -145,6 +145,15 @@ struct ExpertScratch {
   View gate, up;  // (rows at a time, inner width of an expert)
 };
 
+// What the batch's adapters add to experts' products, as add_low_rank does: in rows of each
+// sequence and expert, for each of its adapters (Adapter::experts).
+struct ExpertAdapters {
+  const Batch* batch = nullptr;  // of the rows; null: nothing is added
+  // With room for a row of each product, as wide as the ranks.
+  const LowRankScratch* scratch = nullptr;
+  size_t gate = 0, up = 0, down = 0;  // the products' numbers
+};
+
 struct ExpertsParams {
   std::span<const Weight> gate = {}, up = {},
                           down = {};  // of each expert; no gates: down(act(up · x))
@@ -156,6 +165,7 @@ struct ExpertsParams {
   bool weighs_inputs = false;  // a row is multiplied by its weight before the expert, not after
   // Pages the file that the matrices lie in, if memory does not hold it; null: they are in memory.
   WeightPager* pager = nullptr;
+  ExpertAdapters adapters = {};
 };
 
 struct ShortConvParams {
@@ -451,7 +461,7 @@ class Ops {
                      const RouteParams& params) = 0;
   // Feed-forwards, of each row those that it was routed to:
   //   out = Σ weight · down_e(act(gate_e · x) · (up_e · x)), in the order of routes
-  // or, without gates, Σ weight · down_e(act(up_e · x)).
+  // or, without gates, Σ weight · down_e(act(up_e · x)), each product with what adapters add to it.
   // Matrices of experts that no row chose are not read. Requires: out, x and scratch do not
   // overlap.
   virtual void experts(View out, View x, View routes, const ExpertsParams& params) = 0;
@@ -493,6 +503,11 @@ class Ops {
   virtual void gather(View out, View x, std::span<const int32_t> rows) = 0;
   // x = cap · tanh(x / cap)
   virtual void softcap(View x, float cap) = 0;
+
+ protected:
+  // add_low_rank of one adapter, for all rows of x.
+  void add_one_low_rank(View out, View x, const LowRank& added, float scale,
+                        const LowRankScratch& scratch);
 };
 
 }  // namespace ruv

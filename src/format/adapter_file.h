@@ -37,6 +37,22 @@ struct AdapterModule {
   bool has_magnitudes() const { return !magnitudes.shape.empty(); }
 };
 
+// The matrices of all experts of a layer for one matrix of theirs, or for two that are one.
+struct AdapterStack {
+  std::string tensor = {};  // as in AdapterModule
+  TensorInfo a = {};        // (experts, rank, n_in)
+  TensorInfo b = {};        // (experts, n_out, rank)
+  float scale = 1;          // of B · A
+  // `tensor` is that of the weights of a module, perhaps with ".base_layer" in its name, of which
+  // this is any parameter (PEFT).
+  bool is_any_parameter = false;
+  // Then n_in may be the outputs, and n_out the inputs, for all that is known.
+  bool may_be_turned = false;
+
+  int64_t n_experts() const { return a.shape[0]; }
+  int64_t rank() const { return a.shape[1]; }
+};
+
 // A whole matrix that comes with an adapter, named as above.
 struct AdapterWhole {
   std::string tensor = {};
@@ -59,7 +75,8 @@ struct AdapterFile {
   // it does not.
   std::string base = {};
   std::vector<AdapterModule> modules = {};  // by name
-  // By layer, each at most once. Where there are any there are no modules and no wholes.
+  std::vector<AdapterStack> stacks = {};    // by name
+  // By layer, each at most once. Where there are any there is nothing else.
   std::vector<AdapterDirection> directions = {};
   // Biases of modules were trained; else they are said to be the base's own, as wholes may be.
   bool has_own_biases = false;

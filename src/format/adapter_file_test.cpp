@@ -104,7 +104,7 @@ TEST(PeftAdapter, WhatWouldChangeTheSumsIsRefusedByItsKey) {
       {"layer_replication", "[[0,1]]"},
       {"lora_bias", "true"},
       {"trainable_token_indices", "[1]"},
-      {"target_parameters", R"(["mlp.experts.up"])"},
+      {"target_parameters", "[1]"},
       {"alora_invocation_tokens", "[5]"},
       {"arrow_config", R"({"top_k":1})"},
       {"something_new", "1"},
@@ -114,7 +114,8 @@ TEST(PeftAdapter, WhatWouldChangeTheSumsIsRefusedByItsKey) {
       {"init_lora_weights", R"("olora")"},
   };
   for (const auto& [key, value] : refused) {
-    const bool is_wrong = key == "use_dora" || key == "modules_to_save";
+    const bool is_wrong =
+        key == "use_dora" || key == "modules_to_save" || key == "target_parameters";
     const Code code = is_wrong ? Code::corrupt : Code::unsupported;
     const std::string refusal = folder.refusal(fmt::format(R"("{}":{})", key, value), code);
     EXPECT_NE(refusal.find(key), std::string::npos) << key;
@@ -239,6 +240,53 @@ TEST(PeftAdapter, ModulesToSaveAreWhole) {
   }
 }
 
+// Two parameters of one module, each of 3 experts.
+TEST(PeftAdapter, ParametersOfExpertsAreStacks) {
+  PeftFolder folder;
+  const std::string experts = "base_model.model.model.layers.0.mlp.experts";
+  const std::vector<TestMatrix> matrices = {
+      counted(PeftFolder::name("A", experts), 6, 4), counted(PeftFolder::name("B", experts), 5, 6),
+      counted(PeftFolder::name("A", experts + ".base_layer"), 6, 5),
+      counted(PeftFolder::name("B", experts + ".base_layer"), 8, 6)};
+  folder.tensors(matrices);
+  const std::string targets = R"("target_parameters":["experts.gate_up_proj","experts.down_proj"])";
+  const AdapterFile file = *folder.read(targets + R"(,"peft_version":"0.20.1")");
+  EXPECT_TRUE(file.modules.empty());
+  ASSERT_EQ(file.stacks.size(), 2U);
+  const AdapterStack& inner = file.stacks[0];
+  const AdapterStack& outer = file.stacks[1];
+  EXPECT_EQ(inner.tensor, "model.layers.0.mlp.experts.base_layer.weight");
+  EXPECT_EQ(outer.tensor, "model.layers.0.mlp.experts.weight");
+  EXPECT_EQ(inner.b.shape, (std::vector<int64_t>{3, 8, 2}));
+  EXPECT_EQ(outer.a.shape, (std::vector<int64_t>{3, 2, 4}));
+  EXPECT_EQ(outer.scale, 1.5F);
+  EXPECT_TRUE(outer.is_any_parameter);
+  EXPECT_FALSE(outer.may_be_turned);
+  // Row 1 of A's expert 2 is row 5; numbers of row 4 of B's expert 2 are each third one.
+  const auto row = [&](size_t matrix, int64_t first, int64_t n, int64_t step) {
+    std::vector<float> numbers;
+    for (int64_t i = 0; i < n; ++i) {
+      numbers.push_back(matrices[matrix].numbers[static_cast<size_t>(first + i * step)]);
+    }
+    return numbers;
+  };
+  EXPECT_EQ(row_numbers(outer.a, 5), row(0, 20, 4, 1));
+  EXPECT_EQ(row_numbers(outer.b, 14), row(1, 4 * 6 + 2, 2, 3));
+  for (const char* version : {"0.19.1", "0.9.0", "x", ""}) {
+    const std::string more = targets + fmt::format(R"(,"peft_version":"{}")", version);
+    EXPECT_TRUE(folder.read(more)->stacks[0].may_be_turned) << version;
+  }
+  EXPECT_EQ(
+      folder.refusal("", Code::corrupt),
+      "'model.layers.0.mlp.experts.base_layer' has matrices of rank 6, and the config says 2");
+  EXPECT_EQ(folder.refusal(targets + R"(,"alpha_pattern":{"experts.down_proj":5})"),
+            "'model.layers.0.mlp.experts.base_layer.weight': parameters of one module with "
+            "different ranks or alphas are not supported");
+  EXPECT_NE(folder.refusal(targets + R"(,"rank_pattern":{"down_proj":0,"gate_up_proj":0})",
+                           Code::corrupt),
+            "");
+}
+
 TEST(MlxAdapter, MatricesAreTransposedAndScaled) {
   const TestFolder folder;
   const std::string module = "model.layers.3.self_attn.v_proj";
@@ -262,6 +310,33 @@ TEST(MlxAdapter, MatricesAreTransposedAndScaled) {
   EXPECT_EQ(
       read(R"({"fine_tune_type":"full","lora_parameters":{"rank":2,"scale":20}})").error().code(),
       Code::unsupported);
+}
+
+// Stacks are not transposed.
+TEST(MlxAdapter, ModulesOfExpertsAreStacks) {
+  const TestFolder folder;
+  folder.write("adapter_config.json", R"({"lora_parameters":{"rank":2,"scale":20.0}})");
+  const std::string module = "model.layers.3.mlp.switch_mlp.up_proj";
+  const auto read = [&](int64_t n_of_a, int64_t n_of_b) {
+    TestMatrix a = counted(module + ".lora_a", n_of_a * 2, 4);
+    TestMatrix b = counted(module + ".lora_b", n_of_b * 3, 2);
+    a.n_matrices = n_of_a;
+    b.n_matrices = n_of_b;
+    folder.write("adapters.safetensors", safetensors_of({a, b}));
+    return open_adapter(folder.path());
+  };
+  const Result<AdapterFile> file = read(5, 5);
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_TRUE(file->modules.empty());
+  const AdapterStack& up = file->stacks.at(0);
+  EXPECT_EQ(up.tensor, module + ".weight");
+  EXPECT_EQ(up.scale, 20);
+  EXPECT_EQ(up.a.shape, (std::vector<int64_t>{5, 2, 4}));
+  EXPECT_EQ(row_numbers(up.b, 14), (std::vector<float>{28, 29}));
+  EXPECT_EQ(read(5, 4).error().message(),
+            fmt::format("{}: the halves of '{}.weight' have shapes (5, 2, 4) and (4, 3, 2), of "
+                        "experts, rank and n_in, and of experts, n_out and rank",
+                        folder.path(), module));
 }
 
 TEST(MlxAdapter, RowsMayHaveLengths) {

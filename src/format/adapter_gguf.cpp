@@ -1,6 +1,7 @@
 // GGUF: general.type "adapter", and tensors "<tensor>.lora_a" (rank, n_in) and "<tensor>.lora_b"
 // (n_out, rank), whose rows are in the order of a GGUF file of the base. The table of embeddings
-// has "lora_a" (n_vocab, rank), a row of each token, and "lora_b" (n_embd, rank).
+// has "lora_a" (n_vocab, rank), a row of each token, and "lora_b" (n_embd, rank). Stacks of experts
+// have (experts, rank, n_in) and (experts, n_out, rank).
 #include <cmath>
 
 #include "format/adapter_halves.h"
@@ -92,10 +93,13 @@ Result<AdapterFile> read_gguf_adapter(Bytes bytes, const std::string& source) {
     }
     TRY(halves.add(std::move(base), is_b, std::move(tensor), name));
   }
-  file.modules = TRY(halves.take());
+  TRY(halves.take(file));
   // llama.cpp's rule: an alpha of 0 means that B · A is taken as it is.
   for (AdapterModule& module : file.modules) {
     if (alpha != 0) module.scale = static_cast<float>(alpha / static_cast<double>(module.rank()));
+  }
+  for (AdapterStack& stack : file.stacks) {
+    if (alpha != 0) stack.scale = static_cast<float>(alpha / static_cast<double>(stack.rank()));
   }
   return file;
 }

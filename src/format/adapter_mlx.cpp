@@ -1,5 +1,6 @@
 // MLX: adapter_config.json, and tensors "<module>.lora_a" (n_in, rank) and "<module>.lora_b" (rank,
-// n_out), both transposed; of DoRA "<module>.m" (n_out), the rows' lengths.
+// n_out), both transposed; of DoRA "<module>.m" (n_out), the rows' lengths. Modules of experts have
+// (experts, rank, n_in) and (experts, n_out, rank).
 #include "format/adapter_halves.h"
 #include "format/config_members.h"
 #include "format/tensor_names.h"
@@ -51,11 +52,12 @@ Result<AdapterFile> read_mlx_adapter(const Json& config, std::vector<Safetensors
       return fail(Code::unsupported, "{}: tensor '{}' is not a matrix A or B of LoRA", source,
                   quoted_name(name));
     }
-    TensorInfo matrix = TRY(adapter_matrix(stored, true, source));
+    TensorInfo matrix = TRY(adapter_matrix(stored, true, source, true));
     const std::string_view module = name.substr(0, name.rfind('.'));
     TRY(halves.add(std::string(module) + ".weight", is_b, std::move(matrix), name));
   }
-  file.modules = TRY(halves.take());
+  TRY(halves.take(file));
+  for (AdapterStack& stack : file.stacks) stack.scale = scale;
   for (AdapterModule& module : file.modules) {
     module.scale = scale;
     if (module.has_magnitudes() == has_lengths) continue;

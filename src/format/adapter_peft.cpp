@@ -2,9 +2,14 @@
 // "….lora_B.weight" (n_out, rank), of embeddings "….lora_embedding_A" and "….lora_embedding_B";
 // with use_dora "….lora_magnitude_vector" (n_out). Beside those of embeddings the base's own matrix
 // is usually saved, "….base_layer.weight" and "….base_layer.bias"; modules_to_save has whole ones.
-// With bias the biases of modules are other ones than the base's.
+// With bias the biases of modules are other ones than the base's. Parameters of target_parameters,
+// such as stacks of experts, have tensors that are called after their modules; of several
+// parameters of one the others have ".base_layer" in their names.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "format/adapter_halves.h"
 #include "format/config_members.h"
@@ -19,16 +24,17 @@ constexpr std::string_view kUsedKeys[] = {"peft_type",     "r",
                                           "lora_alpha",    "use_rslora",
                                           "bias",          "init_lora_weights",
                                           "alpha_pattern", "rank_pattern",
-                                          "use_dora",      "modules_to_save"};
+                                          "use_dora",      "modules_to_save",
+                                          "peft_version",  "target_parameters"};
 // How the adapter was trained, or which modules it was put on, which its tensors say. A module that
 // stores its weights as (n_in, n_out), fan_in_fan_out, has A and B as every other.
 constexpr std::string_view kKeysWithoutEffect[] = {
-    "auto_mapping",      "base_model_name_or_path", "corda_config",     "ensure_weight_tying",
-    "eva_config",        "exclude_modules",         "fan_in_fan_out",   "inference_mode",
-    "layers_pattern",    "layers_to_transform",     "lora_dropout",     "loftq_config",
-    "lora_ga_config",    "megatron_core",           "peft_version",     "qalora_group_size",
-    "revision",          "runtime_config",          "target_modules",   "task_type",
-    "monteclora_config", "_custom_modules",         "trainable_tokens", "tokenizer_class"};
+    "auto_mapping",    "base_model_name_or_path", "corda_config",      "ensure_weight_tying",
+    "eva_config",      "exclude_modules",         "fan_in_fan_out",    "inference_mode",
+    "layers_pattern",  "layers_to_transform",     "lora_dropout",      "loftq_config",
+    "lora_ga_config",  "megatron_core",           "qalora_group_size", "revision",
+    "runtime_config",  "target_modules",          "task_type",         "monteclora_config",
+    "_custom_modules", "trainable_tokens",        "tokenizer_class"};
 // Values of init_lora_weights that leave the base's weights as they are.
 constexpr std::string_view kPlainStarts[] = {"gaussian", "eva", "orthogonal"};
 
@@ -130,16 +136,94 @@ std::string_view module_of(std::string_view tensor) {
   return tensor.substr(0, tensor.size() - (tensor.ends_with(kEnding) ? kEnding.size() : 0));
 }
 
-Status set_scale(AdapterModule& module, const Scaling& scaling, const std::string& source) {
-  const std::string_view name = module_of(module.tensor);
+// What the config says of a module or a parameter.
+struct RankAndScale {
+  double rank = 0;
+  float scale = 1;
+
+  bool operator==(const RankAndScale&) const = default;
+};
+RankAndScale scaling_of(std::string_view name, const Scaling& scaling) {
   const double rank = scaling.ranks.of(name, static_cast<double>(scaling.rank));
-  if (rank != static_cast<double>(module.rank())) {
-    return fail(Code::corrupt, "{}: '{}' has matrices of rank {}, and the config says {}", source,
-                quoted_name(name), module.rank(), rank);
-  }
   const double divisor = scaling.by_root ? std::sqrt(rank) : rank;
-  module.scale = static_cast<float>(scaling.alphas.of(name, scaling.alpha) / divisor);
-  return {};
+  return {rank, static_cast<float>(scaling.alphas.of(name, scaling.alpha) / divisor)};
+}
+
+// Which parameters of modules have matrices of their own. Tensors do not say of which they are.
+class TargetParameters {
+ public:
+  static Result<TargetParameters> read(const Members& config) {
+    constexpr std::string_view kKey = "target_parameters";
+    // A module has few; each is looked at for each of its tensors.
+    constexpr size_t kMostOfModule = 16;
+    TargetParameters targets;
+    if (!config.is_set(kKey)) return targets;
+    const Json& names = *config.find(kKey);
+    if (!names.is_array()) return config.wrong(kKey, "is not an array of names");
+    for (const Json& json : names) {
+      if (!json.is_string()) return config.wrong(kKey, "is not an array of names");
+      const auto name = json.get<std::string>();
+      const size_t dot = name.rfind('.');
+      std::set<std::string>& of_module =
+          targets.by_module_[dot == name.npos ? "" : name.substr(0, dot)];
+      of_module.insert(name.substr(dot == name.npos ? 0 : dot + 1));
+      if (of_module.size() > kMostOfModule) {
+        return config.wrong(kKey, "has many parameters of one module", Code::unsupported);
+      }
+    }
+    return targets;
+  }
+  // The full names of those that a module may have. A key is the end of a name.
+  std::vector<std::string> of(std::string_view module) const {
+    std::vector<std::string> found;
+    const auto look = [&](std::string_view ending) {
+      const auto row = by_module_.find(ending);
+      if (row == by_module_.end()) return;
+      for (const std::string& name : row->second) {
+        found.push_back(fmt::format("{}.{}", module, name));
+      }
+    };
+    look("");
+    for (std::string_view rest = module; !by_module_.empty();) {
+      look(rest);
+      const size_t dot = rest.find('.');
+      if (dot == rest.npos) break;
+      rest.remove_prefix(dot + 1);
+    }
+    return found;
+  }
+
+ private:
+  std::map<std::string, std::set<std::string>, std::less<>> by_module_;
+};
+
+// Whether a version of PEFT takes inputs for inputs in every stack that is (experts, n_out, n_in).
+bool has_inputs_first(std::string_view version) {
+  constexpr int kMinor = 20;  // of 0.20
+  int numbers[2] = {0, 0};
+  for (int& number : numbers) {
+    const auto [end, error] =
+        std::from_chars(version.data(), version.data() + version.size(), number);
+    if (error != std::errc()) return false;
+    version.remove_prefix(static_cast<size_t>(end - version.data()));
+    if (version.starts_with('.')) version.remove_prefix(1);
+  }
+  return numbers[0] > 0 || numbers[1] >= kMinor;
+}
+
+// Rows of A are those of the experts, columns of B by turns theirs.
+AdapterStack stack_of_module(AdapterModule module, int64_t n_experts) {
+  AdapterStack stack{.tensor = std::move(module.tensor),
+                     .a = std::move(module.a),
+                     .b = std::move(module.b),
+                     .is_any_parameter = true};
+  const int64_t rank = stack.a.shape[0] / n_experts;
+  stack.a.shape = {n_experts, rank, stack.a.shape[1]};
+  const int64_t step = format_of(stack.b.dtype).block_bytes;
+  const int64_t n_out = stack.b.shape[0];
+  stack.b.shape = {n_experts, n_out, rank};
+  stack.b.steps = {step, step * rank * n_experts, step * n_experts};
+  return stack;
 }
 
 enum class PeftPiece : uint8_t { a, b, magnitudes, biases, base, whole };
@@ -203,11 +287,11 @@ class PeftReader {
       file_.base = TRY(config_.text_or("base_model_name_or_path", ""));
     }
     for (const SafetensorsTensor& stored : tensors) TRY(add(stored));
-    file_.modules = TRY(halves_.take());
+    TRY(halves_.take(file_));
+    TRY(set_scales(scaling));
     file_.has_own_biases = TRY(config_.text_or("bias", "none")) != "none";
     const bool is_dora = TRY(config_.truth("use_dora")).value_or(false);
-    for (AdapterModule& module : file_.modules) {
-      TRY(set_scale(module, scaling, source_));
+    for (const AdapterModule& module : file_.modules) {
       if (module.has_magnitudes() == is_dora) continue;
       return fail(Code::corrupt, "{}: '{}' has {}lora_magnitude_vector, and 'use_dora' is {}",
                   source_, quoted_name(module.tensor), is_dora ? "no " : "a ", is_dora);
@@ -225,6 +309,64 @@ class PeftReader {
       whole_names_.push_back(name.get<std::string>());
     }
     return {};
+  }
+  // Scales of all modules, of which some become stacks.
+  Status set_scales(const Scaling& scaling) {
+    const TargetParameters targets = TRY(TargetParameters::read(config_));
+    const bool may_be_turned = !has_inputs_first(TRY(config_.text_or("peft_version", "")));
+    std::vector<AdapterModule> modules;
+    for (AdapterModule& module : file_.modules) {
+      const RankAndScale said = TRY(scaling_of_tensor(module.tensor, scaling, targets));
+      const std::string_view name = module_of(module.tensor);
+      const bool is_inner = name.ends_with(kInner) || name.ends_with(".experts");
+      const auto rank = static_cast<double>(module.rank());
+      const double n_experts = rank / said.rank;
+      const bool is_target = !targets.of(without_inner(module.tensor)).empty();
+      const bool is_whole =
+          said.rank == std::floor(said.rank) && n_experts == std::floor(n_experts);
+      const bool is_stack = is_target && is_whole && (is_inner || n_experts > 1) &&
+                            n_experts >= 1 && n_experts <= rank;
+      if (!is_stack && said.rank != rank) {
+        return fail(Code::corrupt, "{}: '{}' has matrices of rank {}, and the config says {}",
+                    source_, quoted_name(module_of(module.tensor)), module.rank(), said.rank);
+      }
+      module.scale = said.scale;
+      if (!is_stack) {
+        modules.push_back(std::move(module));
+        continue;
+      }
+      if (module.has_magnitudes() || !module.biases.shape.empty()) {
+        return fail(Code::unsupported,
+                    "{}: '{}': magnitudes and biases of experts are not supported", source_,
+                    quoted_name(module.tensor));
+      }
+      AdapterStack& stack = file_.stacks.emplace_back(
+          stack_of_module(std::move(module), static_cast<int64_t>(n_experts)));
+      stack.scale = said.scale;
+      stack.may_be_turned = may_be_turned;
+    }
+    file_.modules = std::move(modules);
+    return {};
+  }
+  // The module, of a parameter the one that has it.
+  static std::string_view without_inner(std::string_view tensor) {
+    std::string_view module = module_of(tensor);
+    while (module.ends_with(kInner)) module.remove_suffix(kInner.size());
+    return module;
+  }
+  Result<RankAndScale> scaling_of_tensor(std::string_view tensor, const Scaling& scaling,
+                                         const TargetParameters& targets) const {
+    const std::vector<std::string> parameters = targets.of(without_inner(tensor));
+    if (parameters.empty()) return scaling_of(module_of(tensor), scaling);
+    const RankAndScale first = scaling_of(parameters.front(), scaling);
+    for (const std::string& parameter : parameters) {
+      if (scaling_of(parameter, scaling) == first) continue;
+      return fail(Code::unsupported,
+                  "{}: '{}': parameters of one module with different ranks or alphas are not "
+                  "supported",
+                  source_, quoted_name(tensor));
+    }
+    return first;
   }
   bool is_saved_whole(std::string_view module) const {
     return std::ranges::any_of(whole_names_,
@@ -254,6 +396,7 @@ class PeftReader {
                        stored.name);
   }
 
+  static constexpr std::string_view kInner = ".base_layer";
   const Members& config_;
   const std::string& source_;
   AdapterHalves halves_;

@@ -30,6 +30,13 @@ void look_at(const ruv::Result<ruv::AdapterFile>& file) {
       touch(*column);
     }
   }
+  for (const ruv::AdapterStack& stack : file->stacks) {
+    const bool fits = stack.a.shape.size() == 3 && stack.b.shape.size() == 3 &&
+                      stack.b.shape[0] == stack.n_experts() && stack.b.shape[2] == stack.rank();
+    if (!fits) std::abort();
+    touch(stack.a);
+    touch(stack.b);
+  }
   int64_t last = 0;
   for (const ruv::AdapterDirection& direction : file->directions) {
     if (direction.layer <= last || direction.numbers.shape.size() != 1) std::abort();

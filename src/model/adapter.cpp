@@ -26,6 +26,7 @@ std::string name_of(const AdapterMatrices& m) {
     name += fmt::format("{}{}", between, row_of(role).tensor);
     between = "+";
   }
+  if (m.expert) name += fmt::format(" of expert {}", *m.expert);
   return name;
 }
 
@@ -54,6 +55,20 @@ Status check_end_shapes(const Model& model, const AdapterMatrices& m) {
   return {};
 }
 
+Status check_expert(const LayerPlan& plan, const AdapterMatrices& m, Role role) {
+  if (m.expert.has_value() == row_of(role).of_experts.empty()) {
+    return fail(Code::invalid, "{}: an expert is {}", name_of(m),
+                m.expert ? "named, and the matrix is of none" : "not named");
+  }
+  if (!m.expert) return {};
+  if (*m.expert < 0 || *m.expert >= plan.n_experts) {
+    return fail(Code::invalid, "{}: the layer has {} experts", name_of(m), plan.n_experts);
+  }
+  if (m.magnitudes.empty() && m.biases.empty()) return {};
+  return fail(Code::unsupported, "{}: {} of experts are not supported", name_of(m),
+              m.biases.empty() ? "magnitudes" : "biases");
+}
+
 Status check_layer_shapes(const LayerPlan& plan, const AdapterMatrices& m) {
   const auto rank = std::ssize(m.a.rows);
   int64_t n_out = 0;
@@ -61,9 +76,7 @@ Status check_layer_shapes(const LayerPlan& plan, const AdapterMatrices& m) {
     if (!plan.has(role)) {
       return fail(Code::invalid, "{}: the model has no {} there", name_of(m), row_of(role).tensor);
     }
-    if (!row_of(role).of_experts.empty()) {
-      return fail(Code::unsupported, "{}: adapters of experts are not supported", name_of(m));
-    }
+    TRY(check_expert(plan, m, role));
     if (row_of(role).of_heads) {
       return fail(Code::unsupported, "{}: adapters of single heads are not supported", name_of(m));
     }
@@ -131,6 +144,7 @@ uint64_t hash_of(uint64_t before, const AdapterMatrices& m) {
   key.number(before);
   key.number(m.end ? ~static_cast<uint64_t>(*m.end) : static_cast<uint64_t>(m.layer));
   for (const Role role : m.roles) key.number(static_cast<uint64_t>(role));
+  if (m.expert) key.number(~static_cast<uint64_t>(*m.expert));
   key.number(static_cast<uint64_t>(m.order));
   key.number(std::bit_cast<uint32_t>(m.scale));
   add_rows(key, m.a);
@@ -241,7 +255,13 @@ class AdapterMaker {
   }
 
   Result<LowRank*> place(size_t product, const AdapterMatrices& m, std::string_view tensor) {
-    LowRank& added = adapter_.products[product];
+    if (m.expert && adapter_.experts.empty()) adapter_.experts.resize(n_products(model_.h));
+    if (m.expert && adapter_.experts[product].empty()) {
+      const LayerPlan& plan = model_.plans[static_cast<size_t>(m.layer)];
+      adapter_.experts[product].resize(static_cast<size_t>(plan.n_experts));
+    }
+    LowRank& added = m.expert ? adapter_.experts[product][static_cast<size_t>(*m.expert)]
+                              : adapter_.products[product];
     if (added.empty()) return &added;
     return fail(Code::invalid, "{}: {} is there twice", name_of(m), tensor);
   }

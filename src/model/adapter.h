@@ -41,6 +41,8 @@ struct AdapterMatrices {
   // Set: of this matrix in place of a layer's; `a` of the embedding is (n_vocab, rank), and `b`
   // (n_embd, rank). A tied model's two ends are two matrices here.
   std::optional<ModelEnd> end = {};
+  // Set: of this one's matrices; roles of experts, and no others, have one.
+  std::optional<int64_t> expert = {};
 };
 // A matrix that takes the place of the model's, rows as the model has them.
 struct WholeMatrix {

@@ -6,6 +6,7 @@
 #include "format/tensor_names.h"
 #include "format/tensor_parts.h"
 #include "model/base_copy.h"
+#include "model/expert_stacks.h"
 #include "model/file_rows.h"
 
 namespace ruv {
@@ -16,30 +17,34 @@ struct MatrixPlace {
   int64_t layer = 0;
   std::span<const Role> roles;
   FusedOrder order = FusedOrder::parts;
+  std::optional<int64_t> expert = {};  // whose matrix it is
 };
 
-// "7" and "attn_q" of "blk.7.attn_q.weight"; nothing for other names.
-std::optional<std::pair<int64_t, std::string_view>> in_layer(std::string_view tensor) {
-  constexpr std::string_view kStart = "blk.", kEnding = ".weight";
-  if (!tensor.starts_with(kStart) || !tensor.ends_with(kEnding)) return std::nullopt;
-  tensor = tensor.substr(kStart.size(), tensor.size() - kStart.size() - kEnding.size());
-  int64_t layer = 0;
-  const auto [end, error] = std::from_chars(tensor.data(), tensor.data() + tensor.size(), layer);
-  tensor.remove_prefix(static_cast<size_t>(end - tensor.data()));
-  if (error != std::errc() || layer < 0 || !tensor.starts_with('.')) return std::nullopt;
-  return std::pair(layer, tensor.substr(1));
+// The 3 of "ffn_up.3" where an expert's matrix is called so.
+std::optional<int64_t> expert_in(std::string_view stem, const RoleRow& row) {
+  if (row.of_experts.empty() || !stem.starts_with(row.of_experts)) return std::nullopt;
+  stem.remove_prefix(row.of_experts.size());
+  if (!stem.starts_with('.')) return std::nullopt;
+  int64_t expert = 0;
+  const auto [end, error] = std::from_chars(stem.data() + 1, stem.data() + stem.size(), expert);
+  const bool is_number = error == std::errc() && end == stem.data() + stem.size();
+  return is_number && expert >= 0 ? std::optional(expert) : std::nullopt;
 }
 
 // Some names are of one matrix in some files and of several in others, which the number of rows of
 // B tells apart.
 std::optional<MatrixPlace> place_of(const Model& model, std::string_view tensor, int64_t n_rows) {
-  const auto name = in_layer(tensor);
+  const auto name = tensor_in_layer(tensor);
   if (!name || name->first >= model.h.n_layers) return std::nullopt;
   const auto [layer, stem] = *name;
   const LayerPlan& plan = model.plans[static_cast<size_t>(layer)];
   std::optional<MatrixPlace> place;
   for (const RoleRow& row : role_rows()) {
-    if (row.tensor != stem || !plan.has(row.role)) continue;
+    if (!plan.has(row.role)) continue;
+    if (const auto expert = expert_in(stem, row)) {
+      return MatrixPlace{layer, {&row.role, 1}, FusedOrder::parts, expert};
+    }
+    if (row.tensor != stem) continue;
     place = MatrixPlace{layer, {&row.role, 1}};
     if (n_rows_of(row.role, plan) == n_rows) return place;
   }
@@ -70,28 +75,6 @@ std::optional<ModelEnd> end_of(std::string_view tensor) {
   return std::nullopt;
 }
 
-// Rows of a tensor: those of the file, or copies where their numbers do not follow each other or
-// the file is not kept.
-Result<MatrixRows> rows_of(const TensorInfo& tensor, bool copies = false) {
-  MatrixRows rows{tensor.name, tensor.dtype, tensor.shape.back(), {}, nullptr};
-  const int64_t n_rows = tensor.n_rows();
-  rows.rows.reserve(static_cast<size_t>(n_rows));
-  if (tensor.has_whole_rows() && !copies) {
-    for (int64_t i = 0; i < n_rows; ++i) {
-      rows.rows.push_back(tensor.bytes.data() + tensor.row_offset(i));
-    }
-    return rows;
-  }
-  const int64_t row_bytes = format_of(tensor.dtype).bytes_of(rows.n_in);
-  rows.owned = std::make_shared<Buffer>(TRY(Buffer::allocate(n_rows * row_bytes)));
-  for (int64_t i = 0; i < n_rows; ++i) {
-    std::byte* const to = rows.owned->get() + i * row_bytes;
-    tensor.copy_row(i, to);
-    rows.rows.push_back(to);
-  }
-  return rows;
-}
-
 // Numbers of a matrix (n, 1); none of one without a shape.
 std::vector<float> numbers_of(const TensorInfo& tensor) {
   if (tensor.shape.empty()) return {};
@@ -107,6 +90,7 @@ AdapterInfo info_of(const AdapterFile& file) {
                    .container = std::string(container_name(file.container)),
                    .base = file.base,
                    .n_matrices = std::ssize(file.modules)};
+  for (const AdapterStack& stack : file.stacks) info.n_matrices += stack.n_experts();
   const auto count = [&info](const TensorInfo& part) {
     if (part.shape.empty()) return;
     info.n_params += part.n_elements();
@@ -116,6 +100,10 @@ AdapterInfo info_of(const AdapterFile& file) {
     info.max_rank = std::max(info.max_rank, module.rank());
     for (const TensorInfo* part : {&module.a, &module.b, &module.magnitudes}) count(*part);
     if (file.has_own_biases) count(module.biases);
+  }
+  for (const AdapterStack& stack : file.stacks) {
+    info.max_rank = std::max(info.max_rank, stack.rank());
+    for (const TensorInfo* part : {&stack.a, &stack.b}) count(*part);
   }
   info.n_directions = std::ssize(file.directions);
   for (const AdapterDirection& direction : file.directions) count(direction.numbers);
@@ -144,6 +132,7 @@ class AdapterBinder {
 
   Result<FileMatrices> find() {
     for (const AdapterModule& module : file_.modules) TRY(add(module));
+    TRY(add_stacks());
     for (const AdapterWhole& whole : file_.wholes) TRY(add(whole));
     if (!file_.directions.empty()) TRY(check_hint());
     for (const AdapterDirection& direction : file_.directions) TRY(add(direction));
@@ -158,7 +147,7 @@ class AdapterBinder {
     if (const auto end = end_of(module.tensor); is_gguf_ && end) return add_to_end(*end, module);
     if (is_gguf_)
       return add_as(module.tensor, module, {module.b, module.magnitudes, module.biases});
-    const MappedName name = names_.gguf_of(module.tensor);
+    const MappedName name = checkpoint_name(module.tensor);
     if (!name.mapped) return unknown(module.tensor);
     if (const auto end = end_of(name.gguf)) return add_to_end(*end, module);
     TensorInfo b = module.b;
@@ -183,6 +172,28 @@ class AdapterBinder {
     return {};
   }
 
+  // Modules of transformers 5 have routers' matrices themselves that checkpoints have in a layer of
+  // theirs.
+  MappedName checkpoint_name(std::string_view tensor) const {
+    constexpr std::string_view kRouter = ".router.weight";
+    MappedName name = names_.gguf_of(tensor);
+    if (name.mapped || !tensor.ends_with(kRouter)) return name;
+    tensor.remove_suffix(kRouter.size());
+    return names_.gguf_of(fmt::format("{}.router.layer.weight", tensor));
+  }
+
+  Status add_stacks() {
+    auto matrices = matrices_of_stacks(model_, names_, file_);
+    if (!matrices) {
+      return fail(matrices.error().code(), "{}: {}", file_.path, matrices.error().message());
+    }
+    for (AdapterMatrices& m : *matrices) {
+      TRY(check_container(m.roles, file_.stacks.front().tensor));
+      matrices_.push_back(std::move(m));
+    }
+    return {};
+  }
+
   // A tied output is a matrix of its own for PEFT. MLX computes it with the embedding's module, and
   // so with its adapter.
   Status add_to_end(ModelEnd end, const AdapterModule& module) {
@@ -193,20 +204,20 @@ class AdapterBinder {
       return fail(Code::unsupported, "{}: '{}': lengths of an embedding's rows are not supported",
                   file_.path, quoted_name(module.tensor));
     }
-    matrices_.push_back(
-        {.a = TRY(embeds ? rows_of(transposed_matrix(module.a), true) : rows_of(module.a)),
-         .b = TRY(rows_of(module.b)),
-         .scale = module.scale,
-         .magnitudes = numbers_of(module.magnitudes),
-         .biases = numbers_of(module.biases),
-         .has_own_biases = file_.has_own_biases,
-         .end = end});
+    matrices_.push_back({.a = TRY(embeds ? adapter_rows_of(transposed_matrix(module.a), true)
+                                         : adapter_rows_of(module.a)),
+                         .b = TRY(adapter_rows_of(module.b)),
+                         .scale = module.scale,
+                         .magnitudes = numbers_of(module.magnitudes),
+                         .biases = numbers_of(module.biases),
+                         .has_own_biases = file_.has_own_biases,
+                         .end = end});
     const bool is_for_both = embeds && file_.container == AdapterContainer::mlx &&
                              model_.file->find_tensor("output.weight") == nullptr &&
                              !model_.output.empty();
     if (!is_for_both) return {};
-    matrices_.push_back({.a = TRY(rows_of(transposed_matrix(module.b))),
-                         .b = TRY(rows_of(transposed_matrix(module.a))),
+    matrices_.push_back({.a = TRY(adapter_rows_of(transposed_matrix(module.b))),
+                         .b = TRY(adapter_rows_of(transposed_matrix(module.a))),
                          .scale = module.scale,
                          .end = ModelEnd::output});
     return {};
@@ -222,7 +233,7 @@ class AdapterBinder {
       return fail(same.code(), "{}: '{}': {}", file_.path, quoted_name(whole.tensor),
                   same.message());
     }
-    wholes_.push_back({*end, TRY(rows_of(whole.matrix, *end == ModelEnd::token_embd))});
+    wholes_.push_back({*end, TRY(adapter_rows_of(whole.matrix, *end == ModelEnd::token_embd))});
     return {};
   }
 
@@ -269,13 +280,14 @@ class AdapterBinder {
     TRY(check_container(place->roles, module.tensor));
     AdapterMatrices matrices{.layer = place->layer,
                              .roles = place->roles,
-                             .a = TRY(rows_of(module.a)),
-                             .b = TRY(rows_of(rows.b)),
+                             .a = TRY(adapter_rows_of(module.a)),
+                             .b = TRY(adapter_rows_of(rows.b)),
                              .scale = module.scale,
                              .order = place->order,
                              .magnitudes = numbers_of(rows.magnitudes),
                              .biases = numbers_of(rows.biases),
-                             .has_own_biases = file_.has_own_biases};
+                             .has_own_biases = file_.has_own_biases,
+                             .expert = place->expert};
     const bool is_moved = model_.family->qkv_rows != QkvRows::one_after_another;
     if (!is_gguf_ && is_moved && place->roles.size() > 1 && place->roles.front() == Role::q) {
       const LayerPlan& plan = model_.plans[static_cast<size_t>(place->layer)];
@@ -321,11 +333,13 @@ Result<LoadedAdapter> bind_adapter(std::shared_ptr<const Model> model, const Ada
   if (!made) return fail(made.error().code(), "{}: {}", file.path, made.error().message());
   Adapter adapter = std::move(*made);
   int64_t n_bytes = 0;
-  for (const LowRank& added : adapter.products) {
-    if (added.empty()) continue;
+  const auto count = [&n_bytes](const LowRank& added) {
+    if (added.empty()) return;
     n_bytes += added.a.n_bytes() + added.b.n_bytes() + added.factors.memory.n_bytes +
                added.shifts.memory.n_bytes;
-  }
+  };
+  std::ranges::for_each(adapter.products, count);
+  for (const std::vector<LowRank>& each : adapter.experts) std::ranges::for_each(each, count);
   for (const Vector& direction : adapter.directions) n_bytes += direction.memory.n_bytes;
   n_bytes += adapter.token_embd.n_bytes() + adapter.output.n_bytes();
   return LoadedAdapter{std::move(adapter), std::move(model), info_of(file), n_bytes, file.stamps};

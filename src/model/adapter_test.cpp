@@ -43,11 +43,30 @@ class MakeAdapter : public testing::Test {
   Rng rng_{1};
 };
 
-TEST_F(MakeAdapter, ExpertsAreRefusedByLayerAndRole) {
+TEST_F(MakeAdapter, ExpertsAreNamed) {
   load("qwen3moe");
   EXPECT_EQ(refusal(matrices(0, kQ)), "");
-  EXPECT_EQ(refusal(matrices(0, kExpertUp), Code::unsupported),
-            "adapter: layer 0, ffn_up_exps: adapters of experts are not supported");
+  AdapterMatrices m = matrices(0, kExpertUp);
+  EXPECT_EQ(refusal(m), "adapter: layer 0, ffn_up_exps: an expert is not named");
+  m.expert = 3;
+  EXPECT_EQ(refusal(m), "");
+  const AdapterMatrices twice[] = {m, m};
+  EXPECT_EQ(refusal(twice),
+            "adapter: layer 0, ffn_up_exps of expert 3: ffn_up_exps is there twice");
+  for (const int64_t expert : {int64_t{-1}, h().n_experts}) {
+    m.expert = expert;
+    EXPECT_EQ(refusal(m), fmt::format("adapter: layer 0, ffn_up_exps of expert {}: the layer has "
+                                      "{} experts",
+                                      expert, h().n_experts));
+  }
+  m.expert = 0;
+  add_random_lengths(m, rng_);
+  EXPECT_EQ(refusal(m, Code::unsupported),
+            "adapter: layer 0, ffn_up_exps of expert 0: magnitudes of experts are not supported");
+  m = matrices(0, kQ);
+  m.expert = 0;
+  EXPECT_EQ(refusal(m),
+            "adapter: layer 0, attn_q of expert 0: an expert is named, and the matrix is of none");
   EXPECT_EQ(refusal(matrices(0, kDown)),
             "adapter: layer 0, ffn_down: the model has no ffn_down there");
   EXPECT_EQ(refusal(matrices(1, kDown)), "") << "a dense layer";

@@ -223,22 +223,22 @@ void route_rows(const LayerStep& step, View x) {
 }
 
 // out: what the experts of x's rows give, by a.routes.
-void run_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& a, View out,
-                 View x) {
-  const LayerPlan& p = m.plans[static_cast<size_t>(i)];
-  const LayerWeights& w = m.layers[static_cast<size_t>(i)];
-  ops.experts(out, x, cut(a.routes, 2 * p.n_experts_used),
-              {.gate = w[Role::expert_gate].experts,
-               .up = w[Role::expert_up].experts,
-               .down = w[Role::expert_down].experts,
-               .act = p.act,
-               .scratch = &a.expert,
-               .gate_bias = w[Role::expert_gate].expert_biases,
-               .up_bias = w[Role::expert_up].expert_biases,
-               .down_bias = w[Role::expert_down].expert_biases,
-               .limits = p.gate_limits,
-               .weighs_inputs = p.weighs_inputs,
-               .pager = m.pager.get()});
+void run_experts(const LayerStep& step, View out, View x) {
+  const LayerPlan& p = step.plan();
+  const LayerWeights& w = step.weights();
+  step.ops.experts(out, x, cut(step.a.routes, 2 * p.n_experts_used),
+                   {.gate = w[Role::expert_gate].experts,
+                    .up = w[Role::expert_up].experts,
+                    .down = w[Role::expert_down].experts,
+                    .act = p.act,
+                    .scratch = &step.a.expert,
+                    .gate_bias = w[Role::expert_gate].expert_biases,
+                    .up_bias = w[Role::expert_up].expert_biases,
+                    .down_bias = w[Role::expert_down].expert_biases,
+                    .limits = p.gate_limits,
+                    .weighs_inputs = p.weighs_inputs,
+                    .pager = step.model.pager.get(),
+                    .adapters = step.adapt.of_experts()});
 }
 
 // In and out as dense_or_gated.
@@ -252,10 +252,10 @@ void mix_experts(Ops& ops, const Model& m, int64_t i, const Activations::Views& 
     const View in = cut(a.expert_in, p.n_latent);
     const View out = cut(a.expert_out, p.n_latent);
     step.multiply(Role::expert_low, in, a.h2);
-    run_experts(ops, m, i, a, out, in);
+    run_experts(step, out, in);
     step.multiply(Role::expert_high, a.h, out);
   } else {
-    run_experts(ops, m, i, a, a.h, a.h2);
+    run_experts(step, a.h, a.h2);
   }
   if (p.n_ff_shared > 0) add_shared(ops, p, w, a, adapt);
 }
@@ -308,9 +308,10 @@ void dense_and_experts(Ops& ops, const Model& m, int64_t i, const Activations::V
   dense_or_gated(ops, m, i, a, adapt);
   apply(ops, a.h, a.h, w[NormRole::dense_post], p);
   apply(ops, a.h2, a.x, w[NormRole::router], p);
-  route_rows({ops, m, i, a, adapt}, a.h2);
+  const LayerStep step = {ops, m, i, a, adapt};
+  route_rows(step, a.h2);
   apply(ops, a.h2, a.x, w[NormRole::experts], p);
-  run_experts(ops, m, i, a, a.beside, a.h2);
+  run_experts(step, a.beside, a.h2);
   apply(ops, a.beside, a.beside, w[NormRole::experts_post], p);
   ops.add(a.h, a.beside);
 }

@@ -25,6 +25,11 @@ struct Adapting {
   void operator()(Role role, View out, View x) const {
     if (batch.has_adapters) ops.add_low_rank(out, x, batch, product_of(layer, role), scratch);
   }
+  ExpertAdapters of_experts() const {
+    if (!batch.has_adapters) return {};
+    return {&batch, &scratch, product_of(layer, Role::expert_gate),
+            product_of(layer, Role::expert_up), product_of(layer, Role::expert_down)};
+  }
 };
 
 struct LayerStep {

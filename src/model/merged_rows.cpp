@@ -39,6 +39,9 @@ Result<MergedRows> MergedRows::create(const Model& model, std::span<const Merged
   for (const MergedFile& file : files) {
     for (const AdapterMatrices& m : file.matrices) {
       TRY(check_shapes(model, m));
+      if (m.expert) {
+        return fail(Code::unsupported, "adapters of experts are not merged into a model");
+      }
       if (!m.biases.empty() && m.has_own_biases) {
         return fail(Code::unsupported, "adapters with biases of their own are not merged");
       }

@@ -62,7 +62,7 @@ inline void add_random_lengths(AdapterMatrices& m, Rng& rng) {
   }
 }
 
-// An adapter with random matrices for every product of the model but those of experts.
+// An adapter with random matrices for every product of the model, of each expert as well.
 inline Adapter random_adapter(const Model& model, int64_t rank, uint64_t seed,
                               DType dtype = DType::f32) {
   Rng rng(seed);
@@ -70,8 +70,13 @@ inline Adapter random_adapter(const Model& model, int64_t rank, uint64_t seed,
   for (int64_t layer = 0; layer < model.h.n_layers; ++layer) {
     for (const RoleRow& row : role_rows()) {
       if (!model.plans[static_cast<size_t>(layer)].has(row.role)) continue;
-      if (!row.of_experts.empty() || row.of_heads) continue;
-      all.push_back(random_matrices(model, layer, {&row.role, 1}, rank, rng, dtype));
+      if (row.of_heads) continue;
+      const int64_t n_experts = model.plans[static_cast<size_t>(layer)].n_experts;
+      for (int64_t e = 0; e < (row.of_experts.empty() ? 1 : n_experts); ++e) {
+        AdapterMatrices m = random_matrices(model, layer, {&row.role, 1}, rank, rng, dtype);
+        if (!row.of_experts.empty()) m.expert = e;
+        all.push_back(std::move(m));
+      }
     }
   }
   WorkerPool pool(1);

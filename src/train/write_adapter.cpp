@@ -132,6 +132,12 @@ Status read_peft_start(const Model& model, const TrainedAdapter<float>& adapter,
   if (file.container != AdapterContainer::peft) {
     return fail(Code::unsupported, "{}: is not a folder of PEFT, which training continues", folder);
   }
+  // A trainer's parameters are those of single matrices, and experts have none: training such an
+  // adapter further would leave out what it has for them.
+  if (!file.stacks.empty()) {
+    return fail(Code::unsupported, "{}: '{}' is of a stack of experts, which is not trained",
+                folder, file.stacks.front().tensor);
+  }
   const LowRankOptions& options = adapter.options();
   const auto scale = static_cast<float>(options.alpha / static_cast<double>(options.rank));
   for (const AdaptedModule& module : adapter.modules()) {

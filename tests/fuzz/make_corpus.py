@@ -5,6 +5,7 @@ much of each format, from which mutation starts. Standard library only.
 (The seeds of chat_request come from the server's request cases.)"""
 import base64
 import json
+import math
 import pathlib
 import struct
 
@@ -489,7 +490,7 @@ def adapter_seeds():
     def tensors(*names):
         header, data = {}, b""
         for name, shape in names:
-            n = 4 * shape[0] * shape[1]
+            n = 4 * math.prod(shape)
             header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + n]}
             data += bytes(n)
         raw = json.dumps(header).encode()
@@ -510,6 +511,15 @@ def adapter_seeds():
     yield "peft_ends", folder(2, {"peft_type": "LORA", "r": 2, "modules_to_save": ["lm_head"]},
                               (f"{embd}.base_layer.weight", [5, 4]), (f"{embd}.lora_embedding_A", [2, 5]),
                               (f"{embd}.lora_embedding_B", [4, 2]), ("base_model.model.lm_head.weight", [5, 4]))
+    experts = "base_model.model.model.layers.0.mlp.experts"
+    yield "peft_experts", folder(
+        2, {"peft_type": "LORA", "r": 2, "peft_version": "0.20.1",
+            "target_parameters": ["mlp.experts.gate_up_proj", "experts.down_proj"]},
+        (f"{experts}.base_layer.lora_A.weight", [6, 4]), (f"{experts}.base_layer.lora_B.weight", [10, 6]),
+        (f"{experts}.lora_A.weight", [6, 5]), (f"{experts}.lora_B.weight", [4, 6]))
+    switch = "model.layers.0.mlp.switch_mlp.up_proj"
+    yield "mlx_experts", folder(1, {"lora_parameters": {"rank": 2, "scale": 10.0}},
+                                (f"{switch}.lora_a", [3, 2, 4]), (f"{switch}.lora_b", [3, 5, 2]))
     yield "mlx", folder(1, {"lora_parameters": {"rank": 2, "alpha": 4, "scale": 10.0}},
                         (f"{q}.lora_a", [4, 2]), (f"{q}.lora_b", [2, 6]))
     yield "mlx_dora", folder(1, {"lora_parameters": {"rank": 2, "scale": 10.0}, "fine_tune_type": "dora"},
@@ -522,6 +532,10 @@ def adapter_seeds():
                                      ("adapter.lora.alpha", F32, 3.0)],
                                     [("token_embd.weight.lora_a", [2, 5], 0, bytes(40)),
                                      ("token_embd.weight.lora_b", [2, 4], 0, bytes(32))])
+    yield "gguf_experts", b"\0" + gguf([("general.type", STRING, "adapter"), ("adapter.type", STRING, "lora"),
+                                        ("adapter.lora.alpha", F32, 3.0)],
+                                       [("blk.0.ffn_up_exps.weight.lora_a", [4, 2, 3], 0, bytes(96)),
+                                        ("blk.0.ffn_up_exps.weight.lora_b", [2, 5, 3], 0, bytes(120))])
     yield "control_vector", b"\0" + gguf(
         [("general.architecture", STRING, "controlvector"), ("controlvector.model_hint", STRING, "llama"),
          ("controlvector.layer_count", U32, 2)],

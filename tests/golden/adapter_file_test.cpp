@@ -9,6 +9,7 @@
 #include "format/row_order.h"
 #include "format/tensor_names.h"
 #include "format/test_folder.h"
+#include "model/adapter.h"
 #include "model/file_rows.h"
 #include "model/model.h"
 #include "ruv/logits.h"
@@ -97,20 +98,17 @@ TestMatrix in_gguf_order(const Pair& pair, const Model& model) {
   return b;
 }
 
-std::string write_gguf(const TestFolder& folder, const std::vector<Pair>& pairs,
-                       const Model& model) {
+std::string write_gguf_tensors(const TestFolder& folder, const std::vector<TestMatrix>& matrices) {
   const std::string path = folder.path() + "/adapter.gguf";
   GgufWriter writer = *GgufWriter::create(path);
   writer.add_text("general.type", "adapter");
   writer.add_text("adapter.type", "lora");
   writer.add_f32("adapter.lora.alpha", kAlpha);
-  std::vector<TestMatrix> matrices;
-  for (const Pair& pair : pairs) {
-    for (const bool is_b : {false, true}) {
-      matrices.push_back(is_b ? in_gguf_order(pair, model) : pair.a);
-      const int64_t shape[] = {matrices.back().n_rows, matrices.back().n_cols};
-      writer.declare_tensor(pair.gguf + (is_b ? ".lora_b" : ".lora_a"), DType::f32, shape);
-    }
+  for (const TestMatrix& m : matrices) {
+    const int64_t n = std::max<int64_t>(m.n_matrices, 1);
+    std::vector<int64_t> shape = {m.n_rows / n, m.n_cols};
+    if (m.n_matrices > 0) shape.insert(shape.begin(), n);
+    writer.declare_tensor(m.name, DType::f32, shape);
   }
   EXPECT_TRUE(writer.begin_tensors().ok());
   for (const TestMatrix& matrix : matrices) {
@@ -118,6 +116,16 @@ std::string write_gguf(const TestFolder& folder, const std::vector<Pair>& pairs,
   }
   EXPECT_TRUE(writer.commit().ok());
   return path;
+}
+
+std::string write_gguf(const TestFolder& folder, const std::vector<Pair>& pairs,
+                       const Model& model) {
+  std::vector<TestMatrix> matrices;
+  for (const Pair& pair : pairs) {
+    matrices.push_back(renamed(pair.a, pair.gguf + ".lora_a"));
+    matrices.push_back(renamed(in_gguf_order(pair, model), pair.gguf + ".lora_b"));
+  }
+  return write_gguf_tensors(folder, matrices);
 }
 
 std::vector<float> logits_of(const std::shared_ptr<const Model>& model, const std::string& adapter,
@@ -195,6 +203,147 @@ TEST(AdapterFiles, ContainersOfAdaptersOfTheEndsDoNotMatter) {
     EXPECT_NE(logits_of(model, both.path()), adapted) << name;
     EXPECT_EQ(logits_of(model, mlx.path()), logits_of(model, (is_tied ? both : peft).path()))
         << name;
+  }
+}
+
+// A and B of the gates, the ups (whose A is that of the gates) and the downs of a layer's experts.
+struct ExpertLayer {
+  int64_t layer = 0, n_experts = 0, n_embd = 0, n_ff = 0;
+  std::vector<TestMatrix> a[3], b[3];
+
+  ExpertLayer(const LayerPlan& plan, int64_t layer_, Rng& rng)
+      : layer(layer_), n_experts(plan.n_experts), n_embd(plan.n_embd) {
+    n_ff = plan.extent(LayerSize::expert_ff);
+    for (int64_t e = 0; e < n_experts; ++e) {
+      a[0].push_back(random_matrix("", kRank, n_embd, rng));
+      a[1].push_back(a[0].back());
+      a[2].push_back(random_matrix("", kRank, n_ff, rng));
+      for (const int i : {0, 1}) b[i].push_back(random_matrix("", n_ff, kRank, rng));
+      b[2].push_back(random_matrix("", n_embd, kRank, rng));
+    }
+  }
+};
+
+// Matrices of all experts below each other.
+TestMatrix stack_of(const std::vector<TestMatrix>& matrices, std::string name) {
+  TestMatrix stack{std::move(name), 0, matrices[0].n_cols, {}, std::ssize(matrices)};
+  for (const TestMatrix& m : matrices) {
+    stack.n_rows += m.n_rows;
+    stack.numbers.insert(stack.numbers.end(), m.numbers.begin(), m.numbers.end());
+  }
+  return stack;
+}
+
+// The B of a parameter of PEFT, of one or two roles: ranks by turns of the experts.
+TestMatrix interleaved(const ExpertLayer& layer, std::vector<int> roles, std::string name) {
+  const int64_t n = layer.n_experts;
+  TestMatrix all = counted(std::move(name), 0, n * kRank);
+  for (const int role : roles) {
+    for (int64_t row = 0; row < layer.b[role][0].n_rows; ++row, ++all.n_rows) {
+      for (int64_t i = 0; i < n * kRank; ++i) {
+        const TestMatrix& b = layer.b[role][static_cast<size_t>(i % n)];
+        all.numbers.push_back(b.numbers[static_cast<size_t>(row * kRank + i / n)]);
+      }
+    }
+  }
+  return all;
+}
+
+// A and B of a parameter of PEFT in which its older versions took outputs for inputs: A of each
+// expert is its B turned, and the other way round.
+std::vector<TestMatrix> exchanged(const TestMatrix& a, const TestMatrix& b, int64_t n_experts) {
+  TestMatrix new_a = counted(a.name, 0, b.n_rows), new_b = counted(b.name, 0, b.n_cols);
+  for (; new_a.n_rows < a.n_rows; ++new_a.n_rows) {
+    const int64_t column = new_a.n_rows % kRank * n_experts + new_a.n_rows / kRank;
+    for (int64_t row = 0; row < b.n_rows; ++row) {
+      new_a.numbers.push_back(b.numbers[static_cast<size_t>(row * b.n_cols + column)]);
+    }
+  }
+  for (; new_b.n_rows < a.n_cols; ++new_b.n_rows) {
+    for (int64_t i = 0; i < b.n_cols; ++i) {
+      const int64_t row = i % n_experts * kRank + i / n_experts;
+      new_b.numbers.push_back(a.numbers[static_cast<size_t>(row * a.n_cols + new_b.n_rows)]);
+    }
+  }
+  return {std::move(new_a), std::move(new_b)};
+}
+
+// One adapter as files have it: with a module for each expert, with stacks of parameters as two
+// versions of PEFT write them, and with those of MLX and of GGUF.
+struct ExpertTensors {
+  std::vector<TestMatrix> single, stacked, older, mlx, gguf;
+
+  void add(const ExpertLayer& layer, const TensorNames& names) {
+    constexpr const char* kGguf[] = {"ffn_gate", "ffn_up", "ffn_down"};
+    constexpr const char* kMlx[] = {"gate_proj", "up_proj", "down_proj"};
+    for (int role = 0; role < 3; ++role) {
+      for (int64_t e = 0; e < layer.n_experts; ++e) {
+        const std::string tensor =
+            *names.hf_of(fmt::format("blk.{}.{}.{}.weight", layer.layer, kGguf[role], e));
+        const std::string stem = "base_model.model." + tensor.substr(0, tensor.size() - 7);
+        const auto at = static_cast<size_t>(e);
+        single.push_back(renamed(layer.a[role][at], stem + ".lora_A.weight"));
+        single.push_back(renamed(layer.b[role][at], stem + ".lora_B.weight"));
+      }
+      const std::string of_mlx =
+          fmt::format("model.layers.{}.mlp.switch_mlp.{}.lora_", layer.layer, kMlx[role]);
+      mlx.push_back(stack_of(layer.a[role], of_mlx + "a"));
+      mlx.push_back(stack_of(layer.b[role], of_mlx + "b"));
+      const std::string of_gguf =
+          fmt::format("blk.{}.{}_exps.weight.lora_", layer.layer, kGguf[role]);
+      gguf.push_back(stack_of(layer.a[role], of_gguf + "a"));
+      gguf.push_back(stack_of(layer.b[role], of_gguf + "b"));
+    }
+    const std::string module =
+        fmt::format("base_model.model.model.layers.{}.mlp.experts.", layer.layer);
+    add_parameter(layer, {0, 1}, module + "base_layer.lora_");
+    add_parameter(layer, {2}, module + "lora_");
+  }
+
+ private:
+  void add_parameter(const ExpertLayer& layer, const std::vector<int>& roles,
+                     const std::string& stem) {
+    TestMatrix a = stack_of(layer.a[roles[0]], stem + "A.weight");
+    a.n_matrices = 0;
+    const TestMatrix b = interleaved(layer, roles, stem + "B.weight");
+    for (TestMatrix& matrix : exchanged(a, b, layer.n_experts)) older.push_back(std::move(matrix));
+    stacked.push_back(std::move(a));
+    stacked.push_back(b);
+  }
+};
+
+TEST(AdapterFiles, ContainersOfAdaptersOfExpertsDoNotMatter) {
+  for (const char* name : {"mixtral", "qwen3moe"}) {
+    const auto model = *load_model(model_folder(name));
+    const auto gguf_model = *load_model(model_folder(name) + "/model.gguf");
+    ExpertTensors tensors;
+    Rng rng(11);
+    for (int64_t i = 0; i < model->h.n_layers; ++i) {
+      const LayerPlan& plan = model->plans[static_cast<size_t>(i)];
+      if (plan.n_experts > 0) tensors.add(ExpertLayer(plan, i, rng), TensorNames(model->family));
+    }
+    const std::string config = R"({"peft_type":"LORA","r":3,"lora_alpha":6)";
+    const std::string targets =
+        R"(,"target_parameters":["mlp.experts.gate_up_proj","mlp.experts.down_proj"])";
+    const TestFolder single, stacked, older, mlx, gguf;
+    single.write("adapter_config.json", config + "}");
+    stacked.write("adapter_config.json", config + targets + R"(,"peft_version":"0.20.0"})");
+    older.write("adapter_config.json", config + targets + "}");
+    mlx.write("adapter_config.json", R"({"lora_parameters":{"rank":3,"scale":2.0}})");
+    single.write("adapter_model.safetensors", safetensors_of(tensors.single));
+    stacked.write("adapter_model.safetensors", safetensors_of(tensors.stacked));
+    older.write("adapter_model.safetensors", safetensors_of(tensors.older));
+    mlx.write("adapters.safetensors", safetensors_of(tensors.mlx));
+    const std::string gguf_path = write_gguf_tensors(gguf, tensors.gguf);
+    const std::vector<float> adapted = logits_of(model, single.path());
+    EXPECT_NE(adapted, logits_of(model, "")) << name;
+    EXPECT_EQ(logits_of(gguf_model, single.path()), adapted) << name;
+    for (const std::string& path : {stacked.path(), older.path(), mlx.path(), gguf_path}) {
+      EXPECT_EQ(logits_of(model, path), adapted) << name << " " << path;
+      EXPECT_EQ(logits_of(gguf_model, path), adapted) << name << " " << path;
+    }
+    const auto loaded = *load_adapter(model, gguf_path, 1);
+    EXPECT_GE(loaded->n_bytes, adapter_info(*loaded).n_bytes) << "memory of all experts";
   }
 }
 

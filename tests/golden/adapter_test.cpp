@@ -179,6 +179,74 @@ INSTANTIATE_TEST_SUITE_P(Models, MergedAdapter,
                                          "lfm2", "qwen3moe"),
                          [](const auto& test) { return test.param; });
 
+// Of every other expert each matrix, alone and all at once.
+class MergedExperts : public testing::TestWithParam<const char*> {};
+
+TEST_P(MergedExperts, EachMatrixGivesTheBytesOfMergedWeights) {
+  struct ExpertMatrix {
+    FileMatrix matrix;
+    int64_t expert;
+  };
+  ChangedModel file(GetParam());
+  const AdapterWorld plain_world(golden_gguf(GetParam()));
+  std::vector<ExpertMatrix> matrices;
+  const auto numbers_of = [&file](const ExpertMatrix& m) {
+    const auto n = static_cast<size_t>(m.matrix.n_out * m.matrix.n_in);
+    return file.numbers(m.matrix.name + ".weight").subspan(static_cast<size_t>(m.expert) * n, n);
+  };
+  const auto clear = [&](const ExpertMatrix& m) {
+    set_last_column(numbers_of(m), m.matrix.n_in, Numbers(static_cast<size_t>(m.matrix.n_out)));
+  };
+  for (int64_t layer = 0; layer < plain_world.model().h.n_layers; ++layer) {
+    const LayerPlan& plan = plain_world.model().plans[static_cast<size_t>(layer)];
+    for (const RoleRow& row : role_rows()) {
+      if (!plan.has(row.role) || row.of_experts.empty()) continue;
+      for (int64_t e = 0; e < plan.n_experts; e += 2) {
+        matrices.push_back({{fmt::format("blk.{}.{}", layer, row.tensor),
+                             layer,
+                             {&row.role, 1},
+                             plan.extent(row.n_out),
+                             plan.extent(row.n_in)},
+                            e});
+      }
+    }
+  }
+  ASSERT_FALSE(matrices.empty());
+  for (const ExpertMatrix& m : matrices) clear(m);
+  const auto world = std::make_unique<AdapterWorld>(file.write());
+  const Numbers plain = world->logits(nullptr);
+  WorkerPool pool(1);
+  Rng rng(1);
+  std::vector<AdapterMatrices> all;
+  std::vector<Numbers> merged;
+  size_t n_different = 0;
+  const auto compare = [&](std::span<const AdapterMatrices> parts, const std::string& what) {
+    const Result<Adapter> adapter =
+        make_adapter(world->model(), parts, file.file().rope_order(), pool);
+    ASSERT_TRUE(adapter.has_value()) << adapter.error().message();
+    const Numbers adapted = world->logits(&*adapter);
+    n_different += same_bytes(adapted, plain) ? 0 : 1;
+    EXPECT_TRUE(same_bytes(adapted, AdapterWorld(file.write()).logits(nullptr))) << what;
+  };
+  for (const ExpertMatrix& m : matrices) {
+    ExactMatrix exact(m.matrix, rng);
+    exact.adapter.expert = m.expert;
+    all.push_back(std::move(exact.adapter));
+    merged.push_back(std::move(exact.merged));
+    set_last_column(numbers_of(m), m.matrix.n_in, merged.back());
+    compare(std::span(&all.back(), 1), fmt::format("{}, expert {}", m.matrix.name, m.expert));
+    clear(m);
+  }
+  EXPECT_GT(n_different, matrices.size() / 2) << "no row may have chosen an expert";
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    set_last_column(numbers_of(matrices[i]), matrices[i].matrix.n_in, merged[i]);
+  }
+  compare(all, "all at once");
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, MergedExperts, testing::Values("mixtral", "qwen3moe"),
+                         [](const auto& test) { return test.param; });
+
 // Matrices of the ends and of a layer, all with lengths.
 Adapter adapter_of_ends(const Model& model, uint64_t seed) {
   constexpr Role kO[] = {Role::o}, kConvOut[] = {Role::conv_out};
@@ -230,6 +298,38 @@ TEST(MixedAdapters, SequencesHaveTheBytesThatTheyHaveAlone) {
       const Numbers expected = alone.logits(adapters[i]);
       EXPECT_TRUE(same_bytes(got[static_cast<int>(i)], expected)) << name << " " << i;
       EXPECT_EQ(same_bytes(expected, plain), adapters[i] == nullptr) << name << " " << i;
+    }
+  }
+}
+
+// Two adapters of experts and the model as it is, in one step, and the prompts in chunks.
+TEST(MixedAdapters, ExpertsOfARowAreThoseOfItsAdapter) {
+  for (const char* name : {"mixtral", "qwen3moe"}) {
+    for (const int n_threads : {1, 3}) {
+      AdapterWorld alone(golden_gguf(name));
+      AdapterWorld together(golden_gguf(name), "", n_threads);
+      const Adapter a = random_adapter(alone.model(), 8, 1);
+      const Adapter b = random_adapter(alone.model(), 3, 2);
+      ASSERT_FALSE(a.experts.empty());
+      EXPECT_EQ(a.max_rank(), 8);
+      const Adapter* const adapters[] = {&a, nullptr, &b, &a, nullptr, &b};
+      const int64_t chunks[][2] = {{9, 0}, {8, 1}, {4, 5}, {1, 8}, {0, 9}, {7, 2}};
+      std::map<int, Numbers> got;
+      for (size_t step = 0; step < 2; ++step) {
+        for (size_t i = 0; i < std::size(adapters); ++i) {
+          if (chunks[i][step] == 0) continue;
+          together.add(static_cast<int>(i), chunks[i][step], adapters[i]);
+        }
+        for (const auto& [sequence, logits] : together.step()) {
+          got[sequence].insert(got[sequence].end(), logits.begin(), logits.end());
+        }
+      }
+      const Numbers plain = alone.logits(nullptr);
+      for (size_t i = 0; i < std::size(adapters); ++i) {
+        const Numbers expected = alone.logits(adapters[i]);
+        EXPECT_TRUE(same_bytes(got[static_cast<int>(i)], expected)) << name << " " << i;
+        EXPECT_EQ(same_bytes(expected, plain), adapters[i] == nullptr) << name << " " << i;
+      }
     }
   }
 }

@@ -5,16 +5,20 @@ embedding and the output, tied or not, with magnitudes (DoRA), biases and whole 
 
     compare_adapters.py --seed 1 --count 3              3 of each family
     compare_adapters.py --family gemma2 --count 20
+    compare_adapters.py --experts --count 10        of families with experts, their matrices as well
 
 The adapter is saved by PEFT and read by us, with the model from its folder and from the GGUF file that
 `ruvllm quantize` makes of it. Δ is the largest difference over the standard deviation of the logits;
 it may be 5 times what the documented roundings do to the reference itself, or 5e-4; where these roundings
-alone hide the adapter, nothing is said (too rough). Exit code 1: a
+alone hide the adapter, nothing is said (too rough). With --experts the adapter is also written as older
+versions do: with a module for each expert (transformers 4), and with inputs and outputs of the stacks
+exchanged (PEFT before 0.20). Exit code 1: a
 silent difference, an adapter without an effect, a crash, or a refusal that names no module. Needs
 torch, transformers, peft, numpy.
 """
 import argparse
 import collections
+import json
 import pathlib
 import random
 import re
@@ -23,6 +27,7 @@ import tempfile
 
 import numpy as np
 import peft
+import safetensors.torch
 import torch
 import transformers
 
@@ -38,6 +43,8 @@ FAILING = ("different", "no effect", "unnamed", "crash")
 def draw_config(model, draw, kinds_of_draw):
     """A LoraConfig for some kinds of projections, all of them in half of the draws, and for the
     model's ends, magnitudes and whole matrices in shares of them."""
+    if kinds_of_draw["experts"]:
+        return draw_experts(model, draw)
     names = [name for name, module in model.named_modules()
              if isinstance(module, KINDS) and re.search(r"\.\d+\.", f".{name}")]
     # PEFT puts adapters on all experts where it meets these.
@@ -68,6 +75,86 @@ def draw_config(model, draw, kinds_of_draw):
     elif ends and draw.random() < kinds_of_draw["whole"]:
         config["modules_to_save"] = draw.sample(ends, draw.randint(1, len(ends)))
     return peft.LoraConfig(**config)
+
+
+def draw_experts(model, draw):
+    """A LoraConfig for stacks of experts, or modules of single ones, and for routers; and for some of
+    the other projections."""
+    stacks, routers = [], []
+    for name, values in model.named_parameters():
+        if not re.search(r"\.\d+\.", f".{name}"):
+            continue
+        if values.dim() == 3 and re.search(r"experts\.(gate_up|up|down)_proj$|_linear\.weight$", name):
+            stacks.append(name)
+        elif values.dim() == 2 and re.search(r"\.(gate|router)\.weight$", name):
+            routers.append(name)
+    linear = [name for name, module in model.named_modules()
+              if isinstance(module, KINDS) and re.search(r"\.\d+\.", f".{name}")]
+    single = [name for name in linear if re.search(r"\.experts\.\d+\.", name)]
+    if not stacks and not single:
+        raise reference.Refused("no experts")
+    routers = [name for name in routers if name.removesuffix(".weight") not in linear]
+    kinds = sorted({name.rsplit(".", 2)[-2] + name.rsplit(".", 2)[-1] for name in stacks})
+    kept = kinds if draw.random() < 0.6 else [draw.choice(kinds)] if kinds else []
+    parameters = [name for name in stacks if "".join(name.rsplit(".", 2)[-2:]) in kept]
+    if parameters and draw.random() < 0.3:
+        layer = draw.choice(parameters).rsplit(".", 2)[0]
+        parameters = [name for name in parameters if name.startswith(layer + ".")]
+    if draw.random() < 0.4:
+        parameters += routers
+    # PEFT takes the names of these for those of experts.
+    taken = ("gate_proj", "up_proj", "down_proj", "w1", "w2", "w3", "gate", "dt_proj",
+             "linear_fc1", "linear_fc2")
+    others = [name for name in linear if name not in single and name.rsplit(".", 1)[1] not in taken]
+    modules = draw.sample(single, draw.randint(1, len(single))) if single else []
+    if others and draw.random() < 0.5:
+        modules += draw.sample(others, draw.randint(1, len(others)))
+    return peft.LoraConfig(r=draw.choice((1, 2, 3, 8)), lora_alpha=draw.choice((1, 5, 16)),
+                           use_rslora=draw.random() < 0.3, target_modules=modules,
+                           target_parameters=parameters)
+
+
+def other_forms(adapted, lora, root, checkpoint):
+    """The stacks of a saved adapter as older versions write them, by what the form is called: with a
+    module for each expert, where the checkpoint has one, and with inputs and outputs exchanged."""
+    config = json.loads((lora / "adapter_config.json").read_text())
+    tensors = safetensors.torch.load_file(lora / "adapter_model.safetensors")
+    single, turned, n_single = dict(tensors), dict(tensors), 0
+    wrappers = [(name, module) for name, module in adapted.named_modules()
+                if isinstance(module, peft.tuners.lora.layer.ParamWrapper) and module.num_experts > 1]
+    for name, module in wrappers:
+        keys = [f"{name}.lora_{half}.weight" for half in "AB"]
+        a, b = (tensors[key] for key in keys)
+        a = a.reshape(module.num_experts, -1, a.shape[-1])
+        b = b.reshape(b.shape[0], -1, module.num_experts).permute(2, 0, 1)
+        turned[keys[0]] = b.transpose(1, 2).reshape(-1, b.shape[1]).contiguous()
+        turned[keys[1]] = a.permute(2, 1, 0).reshape(a.shape[2], -1).contiguous()
+        layer = re.search(r"\.(\d+)\.", f".{name}")[1]
+        roles = {"gate_up_proj": (("gate_proj", "w1"), ("up_proj", "w3")), "up_proj": (("up_proj",),),
+                 "down_proj": (("down_proj", "w2"),)}.get(module.parameter_name, ())
+        for part, words in zip(torch.chunk(b, max(len(roles), 1), dim=1), roles):
+            for expert in range(module.num_experts):
+                word = rf"(.*\.{layer}\..*experts\.{expert}\.({'|'.join(words)}))\.weight"
+                target = next((found[1] for found in map(re.compile(word).fullmatch, checkpoint) if found),
+                              None)
+                if target is None:
+                    continue
+                n_single += 1
+                for key in keys:
+                    single.pop(key, None)
+                single[f"base_model.model.{target}.lora_A.weight"] = a[expert].clone()
+                single[f"base_model.model.{target}.lora_B.weight"] = part[expert].clone()
+    forms = {"single": single} if n_single > 0 else {}
+    if wrappers:
+        forms["turned"] = turned
+    for form, saved in forms.items():
+        (root / form).mkdir()
+        safetensors.torch.save_file(saved, root / form / "adapter_model.safetensors")
+        plain = dict(config, peft_version="0.18.0")
+        if form == "single" and not any(".experts.lora_" in key for key in saved):
+            plain["target_parameters"] = None
+        (root / form / "adapter_config.json").write_text(json.dumps(plain))
+    return {form: root / form for form in forms}
 
 
 def ends_of(model):
@@ -109,6 +196,8 @@ def divide_as_rwkv(adapted, every):
 def one_case(case, seed, engine, kinds_of_draw):
     """(verdict, detail) of one model and one adapter."""
     draw = random.Random(seed)
+    if kinds_of_draw["experts"] and case["file"]["dtype"] == "bf16":
+        case["file"]["dtype"] = "f16"  # rounded activations send some rows to other experts (ADR 28)
     prompts = verdicts.prompts_of(case)[:2]
     gives, second, source = (reference.gives(case["config"]), case.get("second", 0),
                              case.get("source", 0))
@@ -137,12 +226,15 @@ def one_case(case, seed, engine, kinds_of_draw):
         noise = max(np.abs(a - b).max() for a, b in zip(rough, want)) / std
         bound = verdicts.bound_of(noise)
         moved = max(np.abs(a - b).max() for a, b in zip(plain.rows, want)) / std
-        paths = [("folder", folder)]
+        paths = [("folder", folder, lora)]
         if engine.quantize(folder, gguf, "f32").message == "":
-            paths.append(("gguf", gguf))
+            paths.append(("gguf", gguf, lora))
+        if kinds_of_draw["experts"]:
+            others = other_forms(adapted, lora, root, tensors)
+            paths += [(form, folder, path) for form, path in others.items()]
         deltas = []
-        for form, path in paths:
-            answer = engine.logits(path, prompts, gives, second, source, adapters=[lora])
+        for form, path, adapter in paths:
+            answer = engine.logits(path, prompts, gives, second, source, adapters=[adapter])
             if answer.fault:
                 return "crash", f"{form}: {answer.fault}"
             if answer.rows is None:
@@ -150,6 +242,8 @@ def one_case(case, seed, engine, kinds_of_draw):
                 if not named or not deltas:
                     return "refused" if named else "unnamed", f"{form}: {answer.message}"
                 deltas.append(f"{form} refused")
+                if kinds_of_draw["experts"]:
+                    deltas[-1] += ": " + answer.message[-90:]
                 continue
             delta = max(np.abs(a - b).max() for a, b in zip(answer.rows, want)) / std
             deltas.append(f"{form} {delta:.1e}")
@@ -169,9 +263,10 @@ def main():
     parser.add_argument("--dora", type=float, default=0.3, help="share with magnitudes")
     parser.add_argument("--biases", type=float, default=0.2, help="share with biases")
     parser.add_argument("--whole", type=float, default=0.2, help="share with whole matrices")
+    parser.add_argument("--experts", action="store_true", help="adapters of experts alone")
     args = parser.parse_args()
     kinds_of_draw = {"ends": args.ends, "dora": args.dora, "whole": args.whole,
-                     "biases": args.biases}
+                     "biases": args.biases, "experts": args.experts}
     engine, totals = Engine(args.binary), collections.Counter()
     for family in args.family or sorted(FAMILIES):
         counts, details = collections.Counter(), {}

@@ -70,6 +70,7 @@ void CpuOps::experts(View out, View x, View routes, const ExpertsParams& params)
   const int64_t room = params.scratch->rows.n_rows;
   sort_by_expert(routes, n_experts);
   if (params.pager != nullptr) expect_chosen(params);
+  find_adapted_rows(params.adapters, params.up.size());
   std::memset(device_->pointer(out.start), 0, static_cast<size_t>(out.n_bytes()));
   if (x.n_rows > 1 && !params.weighs_inputs) convert_choices(x, params);
   const auto begin_of = [&](int64_t e) { return routed_.begin[static_cast<size_t>(e)]; };
@@ -144,6 +145,13 @@ void CpuOps::add_experts(View out, View x, Range experts, const ExpertsParams& p
   } else {
     multiply_chosen(expert_products_, x, chosen, rows);
   }
+  const ExpertAdapters& adapters = params.adapters;
+  const bool is_adapted = !adapted_rows_.empty();
+  if (is_adapted) {
+    if (!params.weighs_inputs) gather(rows, x, chosen);
+    if (is_gated) add_low_rank_of(experts, gate, rows, first, adapters.gate, *adapters.scratch);
+    add_low_rank_of(experts, up, rows, first, adapters.up, *adapters.scratch);
+  }
   if (is_gated) {
     limit_gates(gate, up, params.limits);
     this->gate(gate, up, params.act);
@@ -154,6 +162,9 @@ void CpuOps::add_experts(View out, View x, Range experts, const ExpertsParams& p
   list_products(rows, params.down, params.down_bias, experts, first);
   put_lacking_last(params);
   matmul_each(expert_products_, gate);
+  if (is_adapted) {
+    add_low_rank_of(experts, rows, gate, first, adapters.down, *adapters.scratch);
+  }
   const auto add_columns = [&](Range columns) {
     for (int64_t i = 0; i < n; ++i) {
       const auto to = routed_.rows[static_cast<size_t>(first + i)];

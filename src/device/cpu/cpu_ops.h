@@ -153,6 +153,20 @@ class CpuOps final : public Ops {
   bool list_low_rank(View out, View x, const Batch& batch, size_t product,
                      const LowRankScratch& scratch);
   void multiply_here(View out, View x, const Weight& weight, Piece piece);
+  // Makes pieces of the items from `first` on, which are of the same rows.
+  void add_low_rank_pieces(size_t first);
+  // Adds what was listed to rows of `out`.
+  void add_listed_low_rank(View out, View x, const LowRankScratch& scratch);
+  // Neighbours whose adapters add something to this step's experts.
+  struct AdaptedRows {
+    Range rows;
+    AdapterMix mix;
+  };
+  void find_adapted_rows(const ExpertAdapters& adapters, size_t n_experts);
+  // Adds what adapters have for a product of these experts. `x` and `out` have the experts' rows,
+  // of which `first` is the first of all.
+  void add_low_rank_of(Range experts, View out, View x, int64_t first, size_t product,
+                       const LowRankScratch& scratch);
   // scale_columns, of some columns of a row.
   void scale_columns_of(float* row, const Vector& factors, const Vector& shifts,
                         Range columns) const;
@@ -257,6 +271,7 @@ class CpuOps final : public Ops {
   std::vector<Product> expert_products_;
   std::vector<LowRankItem> low_rank_items_;
   std::vector<LowRankPiece> low_rank_pieces_;
+  std::vector<AdaptedRows> adapted_rows_;
   std::vector<WeightPager::Use> uses_;
   std::unique_ptr<CpuAttend> attend_;
   std::unique_ptr<CpuChoose> choose_;
