@@ -39,9 +39,6 @@ Result<MergedRows> MergedRows::create(const Model& model, std::span<const Merged
   for (const MergedFile& file : files) {
     for (const AdapterMatrices& m : file.matrices) {
       TRY(check_shapes(model, m));
-      if (m.expert) {
-        return fail(Code::unsupported, "adapters of experts are not merged into a model");
-      }
       if (!m.biases.empty() && m.has_own_biases) {
         return fail(Code::unsupported, "adapters with biases of their own are not merged");
       }
@@ -63,7 +60,8 @@ Status MergedRows::add(const Model& model, const MergedFile& file, const Adapter
   if (!m.end) {
     for (const Role role : m.roles) {
       RoleRows rows = rows_of_role(model, m, role, file.order);
-      TRY(add_rows(model.layers[static_cast<size_t>(m.layer)][role].weight,
+      const Linear& linear = model.layers[static_cast<size_t>(m.layer)][role];
+      TRY(add_rows(m.expert ? linear.experts[static_cast<size_t>(*m.expert)] : linear.weight,
                    {a, decoded(rows.b), rows.b.n_in, scale, std::move(rows.magnitudes)}));
     }
     return {};

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/test_safetensors.h"
+#include "format/test_folder.h"
 #include "train/trainer.h"
 
 namespace ruv::merge_into_test {
@@ -50,6 +52,12 @@ class MergeInto : public testing::Test {
     return merge_into_model(model, adapters, merged_, options);
   }
 
+  static std::vector<AdapterToMerge> one_adapter(const std::string& path, float scale) {
+    std::vector<AdapterToMerge> adapters;
+    adapters.push_back({*open_adapter(path), scale});
+    return adapters;
+  }
+
   const std::string folder_ = testing::TempDir() + "ruv_merge_into_" + std::to_string(getpid());
   const std::string adapter_ = folder_ + "/adapter";
   const std::string merged_ = folder_ + "/merged.gguf";
@@ -75,6 +83,39 @@ TEST_F(MergeInto, ScalesAreSummed) {
   EXPECT_NEAR(loss_of(merged_), beside, 2e-5);
   ASSERT_TRUE(merge(model, {.dtype = DType::f32}, {1, -1}));
   EXPECT_NEAR(loss_of(merged_), loss_of(model), 2e-5);
+}
+
+// Of the experts only the adapter's changes, by the product of its matrices.
+TEST_F(MergeInto, ExpertsAreMergedEachWithItsOwn) {
+  const TestFolder adapter;
+  const std::string stem = "base_model.model.model.layers.1.block_sparse_moe.experts.2.w3.lora_";
+  for (const char* name : {"mixtral", "mixtral/model.gguf"}) {
+    const auto file = *ModelFile::open(golden("mixtral/model.gguf"));
+    const TensorInfo& base = *file->find_tensor("blk.1.ffn_up_exps.weight");
+    const int64_t n_out = base.shape[1], n_in = base.shape[2];
+    TestMatrix a = counted(stem + "A.weight", 1, n_in), b = counted(stem + "B.weight", n_out, 1);
+    for (float& number : a.numbers) number *= 0x1p-6F;
+    adapter.write("adapter_model.safetensors", safetensors_of({a, b}));
+    adapter.write("adapter_config.json", R"({"peft_type":"LORA","r":1,"lora_alpha":3})");
+    const auto summary = merge_into_model(golden(name), one_adapter(adapter.path(), 0.5F), merged_,
+                                          {.dtype = DType::f32, .replace = true});
+    ASSERT_TRUE(summary) << name << ": " << summary.error().message();
+    EXPECT_EQ(summary->n_rows, n_out);
+    const auto merged_file = *ModelFile::open(merged_);
+    const TensorInfo& merged = *merged_file->find_tensor("blk.1.ffn_up_exps.weight");
+    ASSERT_EQ(merged.shape, base.shape);
+    std::vector<float> want(static_cast<size_t>(n_in)), got(want.size());
+    for (int64_t row = 0; row < base.n_rows(); ++row) {
+      base.decode_row(row, want.data());
+      merged.decode_row(row, got.data());
+      const bool is_of_adapter = row / n_out == 2;
+      for (size_t i = 0; is_of_adapter && i < want.size(); ++i) {
+        want[i] += 1.5F * b.numbers[static_cast<size_t>(row % n_out)] * a.numbers[i];
+      }
+      for (size_t i = 0; i < want.size(); ++i)
+        ASSERT_NEAR(got[i], want[i], 1e-4) << row << " " << i;
+    }
+  }
 }
 
 TEST_F(MergeInto, StopsAndRefusesWithoutAFile) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <limits>
 
+#include "device/batch_builder.h"
 #include "device/cpu/cpu_ops.h"
 #include "device/test_numbers.h"
 #include "device/test_view.h"
@@ -101,6 +102,34 @@ class ExpertWorld {
     const TestView by(pages_.device(), factors.data(), std::ssize(factors), 1);
     ops_->scale_rows(in.view(), by.view());
     return in.numbers();
+  }
+  // With matrices of rank 3 for some of the experts, products 1 to 3 of the gates, ups and downs.
+  Adapter adapter(uint64_t seed) {
+    constexpr int64_t kRank = 3;
+    Adapter made;
+    made.experts.resize(4);
+    const HostMatrices* const of_model[] = {&kGate, &kUp, &kDown};
+    for (size_t i = 0; i < 3; ++i) {
+      std::vector<LowRank>& each = made.experts[i + 1];
+      each.resize(kExperts);
+      const std::vector<Weight> a =
+          packed(HostMatrices(kRank, of_model[i]->n_in, seed + 10 * i), DType::f32);
+      const std::vector<Weight> b =
+          packed(HostMatrices(of_model[i]->n_out, kRank, seed + 100 + 10 * i), DType::f32);
+      for (size_t e = 0; e < each.size(); ++e) {
+        if ((e + seed + i) % 3 != 0) each[e] = {a[e], b[e], 0.5F};
+      }
+    }
+    return made;
+  }
+  // experts() of the rows of the batch, with room for n_rows of products of low rank.
+  Numbers adapted(const Numbers& x, const Numbers& routes, const Batch& batch, int64_t n_rows,
+                  ExpertsParams params = {}) {
+    const TestView inner(pages_.device(), nullptr, n_rows, 4);
+    const TestView outer(pages_.device(), nullptr, n_rows, kInner);
+    const LowRankScratch scratch{inner.view(), outer.view()};
+    params.adapters = {&batch, &scratch, 1, 2, 3};
+    return experts(x, routes, params);
   }
   void drop_gates() { gate_.clear(); }
   // Whoever reads an expert's matrices from now on reads address 0.
@@ -385,6 +414,46 @@ TEST_P(Experts, ARowHasTheSameBytesInAnyCompany) {
       EXPECT_TRUE(
           same_bytes(alone.routes(part(logits, i, 1), kExperts, 3, true), part(routes, i, 1)));
       EXPECT_TRUE(same_bytes(alone.experts(part(x, i, 1), part(routes, i, 1)), part(want, i, 1)));
+    }
+  }
+}
+
+// Long runs and short ones, and more rows than there is room for at a time.
+TEST_P(Experts, WhatAdaptersAddDoesNotDependOnTheScratch) {
+  for (const bool weighs_inputs : {false, true}) {
+    ExpertWorld world(*GetParam()), narrow(*GetParam(), DType::f32, 3, kMaxRows);
+    const ExpertsParams params{.weighs_inputs = weighs_inputs};
+    const Adapter a = world.adapter(20), b = world.adapter(31);
+    const AdapterShare shares[] = {{&a, 1}, {&b, -0.5F}};
+    const AdapterMix mixes[] = {{shares, 1}, {}, shares, {shares + 1, 1}};
+    const int64_t n_rows[] = {3, 10, 22, 5};
+    const Numbers x = random_numbers(kMaxRows * kWidth, 1);
+    const Numbers routes = world.routes(random_numbers(kMaxRows * kExperts, 2), kExperts, 2, true);
+    BatchBuilder batch;
+    for (size_t i = 0; i < std::size(mixes); ++i) {
+      batch.begin_sequence(0, {});
+      batch.set_adapters(mixes[i]);
+      batch.add(std::vector<int32_t>(static_cast<size_t>(n_rows[i])));
+    }
+    const Numbers got = world.adapted(x, routes, batch.batch(), kMaxRows, params);
+    for (const int64_t room : {1, 2, 7, 16}) {
+      EXPECT_TRUE(same_bytes(narrow.adapted(x, routes, batch.batch(), room, params), got)) << room;
+    }
+    const Numbers plain = world.experts(x, routes, params);
+    int64_t first = 0;
+    for (size_t i = 0; i < std::size(mixes); ++i) {
+      const auto part = [&](const Numbers& all, int64_t n_cols) {
+        return Numbers(all.begin() + first * n_cols, all.begin() + (first + n_rows[i]) * n_cols);
+      };
+      BatchBuilder alone;
+      alone.begin_sequence(0, {});
+      alone.set_adapters(mixes[i]);
+      alone.add(std::vector<int32_t>(static_cast<size_t>(n_rows[i])));
+      EXPECT_TRUE(
+          same_bytes(world.adapted(part(x, kWidth), part(routes, 4), alone.batch(), 4, params),
+                     part(got, kWidth)));
+      EXPECT_EQ(same_bytes(part(plain, kWidth), part(got, kWidth)), mixes[i].empty());
+      first += n_rows[i];
     }
   }
 }
