@@ -74,8 +74,20 @@ std::vector<size_t> used_examples(const TrainCall& call, size_t n_learned, size_
   return used;
 }
 
-// The files of an adapter's folder.
+// The files of the folders of an adapter and of drafting heads.
 constexpr std::string_view kAdapterFiles[] = {"adapter_model.safetensors", "adapter_config.json"};
+constexpr std::string_view kHeadFiles[] = {"medusa_lm_head.safetensors", "config.json"};
+
+Status try_folder(const TrainCall& call, const Model& model, std::string_view what,
+                  std::span<const std::string_view> files) {
+  if (!is_directory(call.out)) {
+    return fail(Code::not_found, "{}: is not a folder, which {} need", call.out, what);
+  }
+  for (const std::string_view file : files) {
+    TRY(create_output(fmt::format("{}/{}", call.out, file), call.force, model, call.input()));
+  }
+  return {};
+}
 
 // A name of --targets that is of no tensor would be a mistake.
 Status check_targets(const TrainCall& call, const Trainer& trainer) {
@@ -105,19 +117,14 @@ Status try_output(const TrainCall& call, const Trainer& trainer) {
     }
     return {};
   }
+  if (call.trains_draft_heads()) return try_folder(call, model, "drafting heads", kHeadFiles);
   if (trainer.adapter() == nullptr) {
     TRY(trained_tensors(model, trainer.parameters()));
     TRY(create_output(call.out, call.force, model, call.input()));
     return {};
   }
   TRY(check_peft_adapter(model, *trainer.adapter()));
-  if (!is_directory(call.out)) {
-    return fail(Code::not_found, "{}: is not a folder, which an adapter needs", call.out);
-  }
-  for (const std::string_view file : kAdapterFiles) {
-    TRY(create_output(fmt::format("{}/{}", call.out, file), call.force, model, call.input()));
-  }
-  return {};
+  return try_folder(call, model, "the files of an adapter", kAdapterFiles);
 }
 
 // A state that is resumed is replaced.
@@ -201,6 +208,10 @@ Status write_result(const TrainCall& call, std::span<const RunFact> facts, const
   if (call.out.empty()) return {};
   if (trainer.adapter() != nullptr) {
     return write_peft_adapter(trainer.model(), *trainer.adapter(), trainer.parameters(), call.out);
+  }
+  if (trainer.draft_heads() != nullptr) {
+    return write_draft_heads(trainer.model(), *trainer.draft_heads(), trainer.parameters().all(),
+                             call.out);
   }
   if (call.writes_checkpoint()) {
     return write_trained_checkpoint(trainer.model(), trainer.parameters(), type_of(call), call.out,

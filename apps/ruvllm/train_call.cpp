@@ -160,9 +160,10 @@ void add_file_flags(CommandLine& line, TrainCall& call) {
             "Lines {\"text\": …}, {\"prompt\": …, \"answer\": …}, {\"messages\": […], \"answer\": "
             "…}, {\"messages\": […]} or {\"ids\": […], \"score\": […]}; texts, answers or ids are "
             "learned");
-  line.text("--out,-o", call.out,
-            "The GGUF file to write, or a folder that exists: of a checkpoint, as the model is, or "
-            "with --rank of an adapter");
+  line.text(
+      "--out,-o", call.out,
+      "The GGUF file to write, or a folder that exists: of a checkpoint, as the model is, with "
+      "--rank of an adapter, or of drafting heads");
   line.text("--type", call.type, "The format of trained matrices in the file: f32, f16, bf16");
   line.choices({"f32", "f16", "bf16"});
   line.text("--state", call.state, "A file to write at the end, from which a run can be resumed");
@@ -175,10 +176,13 @@ void add_file_flags(CommandLine& line, TrainCall& call) {
 
 void add_step_flags(CommandLine& line, TrainCall& call) {
   line.text("--objective", call.objective,
-            "What is learned: sft, texts or answers; distill, what a teacher says of them; dpo, "
-            "pairs; reward, a scorer of pairs; grpo or ppo, answers with rewards; infonce or "
+            "What is learned: sft, texts or answers; distill, what a teacher says of them; "
+            "draft-heads, heads that draft for the model, which stays as it is; dpo, pairs; "
+            "reward, a scorer of pairs; grpo or ppo, answers with rewards; infonce or "
             "triplet, embeddings");
   line.choices(objective_names());
+  line.integer("--heads", call.n_heads, 1, kMostDraftHeads,
+               "draft-heads: how many, of which each drafts a token further ahead");
   line.text("--teacher", call.teacher, "distill: a model with the same tokens");
   line.text(
       "--pooling", call.pooling,
@@ -230,7 +234,9 @@ void add_step_flags(CommandLine& line, TrainCall& call) {
 
 }  // namespace
 
-bool TrainCall::writes_checkpoint() const { return !is_adapter() && is_directory(out); }
+bool TrainCall::writes_checkpoint() const {
+  return !is_adapter() && !trains_draft_heads() && is_directory(out);
+}
 
 std::vector<std::string> TrainCall::target_names() const {
   std::vector<std::string> names;
@@ -265,6 +271,7 @@ TrainOptions options_of(const TrainCall& call) {
   if (call.precision == "bf16") options.precision = FactorPrecision::bf16;
   options.greatest_norm = call.clip.value;
   options.has_head = has_head(call.objective);
+  if (call.trains_draft_heads()) options.n_draft_heads = call.n_heads;
   options.optimiser.adam.weight_decay = call.decay.value;
   options.optimiser.adam.beta2 = call.beta2.value;
   if (call.states == "8bit") options.optimiser.adam.bytes_from = kBytesFrom;
@@ -323,6 +330,7 @@ std::vector<RunFact> facts_of(const TrainCall& call) {
   if (needs_length(shape_row(call.shape)->shape)) {
     facts.push_back({"--steps", fmt::format("{}", call.n_steps)});
   }
+  if (call.trains_draft_heads()) facts.push_back({"--heads", fmt::format("{}", call.n_heads)});
   if (call.states != "f32") facts.push_back({"--states", call.states});
   return facts;
 }

@@ -37,6 +37,7 @@ struct TrainCall {
   TrainNumber margin{"0.5"}, temperature{""};
   int64_t rate_every = 1;
   int64_t rank = 0;
+  int64_t n_heads = 3;
   int64_t n_steps = 100;
   int64_t n_warmup = 0;
   int64_t n_sequences = 8;
@@ -55,6 +56,7 @@ struct TrainCall {
   // The file of texts.
   const std::string& input() const { return file.empty() ? jsonl : file; }
   bool is_adapter() const { return rank > 0; }
+  bool trains_draft_heads() const { return objective == "draft-heads"; }
   double temperature_or(double otherwise) const {
     return temperature.text.empty() ? otherwise : temperature.value;
   }

@@ -22,6 +22,7 @@ const std::vector<ObjectiveRow>& objective_rows() {
   static const std::vector<ObjectiveRow> kRows = {
       {"sft", LineKind::text, false, false, {}},
       {"distill", LineKind::text, false, false, {"--teacher", "--temperature"}},
+      {"draft-heads", LineKind::text, false, false, {"--heads"}},
       {"dpo", LineKind::pair, true, false, {"--beta", "--label-smoothing"}},
       {"reward", LineKind::pair, false, true, {}},
       {"grpo", LineKind::answers, true, false, {"--clip-ratio", "--kl"}},
@@ -38,6 +39,19 @@ const std::vector<ObjectiveRow>& objective_rows() {
 const ObjectiveRow* objective_row(std::string_view name) {
   const auto found = std::ranges::find(objective_rows(), name, &ObjectiveRow::name);
   return found == objective_rows().end() ? nullptr : &*found;
+}
+
+// The model stays as it is, and heads are written in float32.
+std::string fault_of_draft_heads(const CommandLine& line, const TrainCall& call) {
+  for (const char* const option :
+       {"--rank", "--targets", "--fresh", "--type", "--adapter", "--checkpoints"}) {
+    if (!line.given(option)) continue;
+    return fmt::format("{} means nothing with --objective draft-heads", option);
+  }
+  if (call.optimiser == "muon") {
+    return "--optimiser muon is for matrices of layers: drafting heads have none";
+  }
+  return {};
 }
 
 // Advantages of whole answers, prompt by prompt.
@@ -79,6 +93,7 @@ std::string fault_of_objective(const CommandLine& line, const TrainCall& call) {
   if (row->lines == LineKind::triplet && line.given("--prompt-weight")) {
     return "--prompt-weight is of answers: embeddings have none";
   }
+  if (call.trains_draft_heads()) return fault_of_draft_heads(line, call);
   if (call.objective == "reward" && call.is_adapter()) {
     return "--objective reward has a matrix that adapters cannot hold: train without --rank";
   }
@@ -144,6 +159,10 @@ std::unique_ptr<StepObjective> RunObjective::objective_of(const Step& step) {
   }
   if (name == "distill") {
     return std::make_unique<DistillObjective>(*teacher_, step.sequences, call_.temperature_or(1));
+  }
+  if (name == "draft-heads") {
+    return std::make_unique<DraftHeadsObjective>(*trainer_.draft_heads(),
+                                                 trainer_.parameters().all(), step.sequences);
   }
   if (name == "sft") return nullptr;
   return std::make_unique<ContrastObjective>(

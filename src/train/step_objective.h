@@ -13,6 +13,7 @@ struct TrainPart {
   const TrainBatch& batch;
   Adjoined<float> logits, hidden;
   WorkerPool& pool;
+  bool learns = false;  // else the loss alone is wanted
 };
 
 // One step's: sequences have the numbers that they have there.
@@ -20,6 +21,9 @@ class StepObjective {
  public:
   virtual ~StepObjective() = default;
   virtual OutputRows reads() const { return OutputRows::logits; }
+  // Whether the model itself learns from it, and not only what the objective has beside: else a
+  // step records nothing, and there are no adjoints.
+  virtual bool walks_model() const { return true; }
   // How many sequences after each other the loss sees together, of the n of a step.
   virtual int64_t n_together(int64_t n) const { return n > 0 ? 1 : n; }
   // The loss of a part, and its derivative, added to adjoints. Losses of a step's parts are added.

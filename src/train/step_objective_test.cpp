@@ -4,12 +4,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
 
 #include "train/objectives.h"
+#include "train/trained_heads.h"
 #include "train/trainer.h"
 #include "train/write_model.h"
 
@@ -103,6 +105,35 @@ TEST(StepObjective, GradientsBesideAHead) {
   }
   RewardObjective reward(*scorer->head(), 2);
   expect_gradient(*scorer, kAnswers, reward, "reward");
+}
+
+// Heads begin with zeros, and learn what comes two and three tokens later; the model stays.
+TEST(StepObjective, DraftHeadsLearnLaterTokens) {
+  TrainOptions options;
+  options.n_threads = 2;
+  options.max_rows = 64;
+  options.rate.peak = 0.03;
+  options.n_draft_heads = 2;
+  const auto trainer = *Trainer::create(kModel, options);
+  ASSERT_EQ(trainer->parameters().all().size(), 4U) << "a matrix and a bias of each head";
+  DraftHeadsObjective objective(*trainer->draft_heads(), trainer->parameters().all(), kAnswers);
+  EXPECT_EQ(objective.weight(), 2 * (3 + 1.5 + 2 + 3)) << "all learned tokens are late enough";
+  const double model_loss = *trainer->loss(kAnswers);
+  const double before = *trainer->loss(kAnswers, objective);
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE(trainer->step(kAnswers, objective));
+  EXPECT_LT(*trainer->loss(kAnswers, objective), before - 1);
+  EXPECT_EQ(*trainer->loss(kAnswers), model_loss);
+  options.rate.peak = 0;
+  const auto still = *Trainer::create(kModel, options);
+  for (size_t i = 0; i < 4; ++i) {
+    std::ranges::copy(trainer->parameters().all()[i].values,
+                      still->parameters().all()[i].values.begin());
+  }
+  DraftHeadsObjective of_still(*still->draft_heads(), still->parameters().all(), kAnswers);
+  expect_gradient(*still, kAnswers, of_still, "draft heads");
+  const std::vector<TrainSequence> short_texts = {{{1, 2}}};
+  DraftHeadsObjective nothing(*trainer->draft_heads(), trainer->parameters().all(), short_texts);
+  EXPECT_EQ(trainer->step(short_texts, nothing).error().code(), Code::invalid);
 }
 
 TEST(StepObjective, ATeacherIsFollowed) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "train/own_matrix.h"
 
 namespace ruv {
 namespace {
@@ -34,27 +35,6 @@ std::vector<float> random_numbers(int64_t n, double most, Rng& rng) {
 
 }  // namespace
 
-// The numbers stay as rows of a file would, which the matrix is decoded from once.
-template <class T>
-Result<Weight> TrainedAdapter<T>::add_matrix(std::string name, std::vector<float> numbers,
-                                             int64_t n_in, TrainDevice<T>& device,
-                                             Parameters<T>& parameters) {
-  const auto kept = std::make_shared<const std::vector<float>>(std::move(numbers));
-  const int64_t n_out = std::ssize(*kept) / n_in;
-  std::vector<const std::byte*> rows;
-  for (int64_t i = 0; i < n_out; ++i) {
-    rows.push_back(reinterpret_cast<const std::byte*>(kept->data() + i * n_in));
-  }
-  Weight weight = device.packing().shape_of(DType::f32, n_in, n_out);
-  weight.plain = TRY(device.take_rows(rows, n_in * int64_t{sizeof(float)}));
-  weight.plain.memory.owner = kept;
-  TrainMatrix<T>& matrix = device.matrices().of(weight);
-  TRY(matrix.train());
-  const auto n = kept->size();
-  parameters.add({std::move(name), {matrix.values(), n}, {matrix.gradient(), n}, &matrix});
-  return weight;
-}
-
 template <class T>
 Result<TrainedAdapter<T>> TrainedAdapter<T>::create(const Model& model, TrainDevice<T>& device,
                                                     const LowRankOptions& options,
@@ -76,11 +56,12 @@ Result<TrainedAdapter<T>> TrainedAdapter<T>::create(const Model& model, TrainDev
       LowRank& added = made.adapter_->products[product_of(layer, row.role)];
       const size_t first = parameters.all().size();
       const double most = 1 / std::sqrt(static_cast<double>(base.n_in));
-      added.a = TRY(add_matrix(name + "a", random_numbers(options.rank * base.n_in, most, rng),
-                               base.n_in, device, parameters));
-      added.b = TRY(add_matrix(name + "b",
-                               std::vector<float>(static_cast<size_t>(base.n_out * options.rank)),
-                               options.rank, device, parameters));
+      added.a = TRY(add_own_matrix<T>({name + "a", base.n_in},
+                                      random_numbers(options.rank * base.n_in, most, rng), device,
+                                      parameters));
+      added.b = TRY(add_own_matrix<T>(
+          {name + "b", options.rank},
+          std::vector<float>(static_cast<size_t>(base.n_out * options.rank)), device, parameters));
       added.scale = static_cast<float>(options.alpha / static_cast<double>(options.rank));
       made.modules_.push_back({layer, row.role, std::move(tensor), first, first + 1});
     }

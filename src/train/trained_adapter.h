@@ -42,10 +42,6 @@ class TrainedAdapter {
   const LowRankOptions& options() const { return options_; }
 
  private:
-  // A matrix of these numbers, as a parameter.
-  static Result<Weight> add_matrix(std::string name, std::vector<float> numbers, int64_t n_in,
-                                   TrainDevice<T>& device, Parameters<T>& parameters);
-
   LowRankOptions options_;
   std::shared_ptr<Adapter> adapter_;  // steps point to both
   std::shared_ptr<AdapterShare> share_;

@@ -6,6 +6,7 @@
 #include "base/allocation.h"
 #include "train/draw_weights.h"
 #include "train/log_probs.h"
+#include "train/own_matrix.h"
 
 namespace ruv {
 namespace {
@@ -17,6 +18,10 @@ Status check(const TrainOptions& options) {
   if (options.n_threads < 0 || options.max_rows < 1 || options.checkpoint_entries < 0) {
     return fail(Code::invalid, "training: {} threads, {} rows, checkpoints of {} entries",
                 options.n_threads, options.max_rows, options.checkpoint_entries);
+  }
+  if (options.n_draft_heads < 0 || options.n_draft_heads > kMostDraftHeads) {
+    return fail(Code::invalid, "training: {} drafting heads, of {} at most", options.n_draft_heads,
+                kMostDraftHeads);
   }
   if (options.fresh && options.adapter) {
     return fail(Code::invalid, "training: an adapter of weights that have learned nothing");
@@ -74,13 +79,14 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const std::string& path,
   return trainer;
 }
 
-// A draft head is not trained, and would change none of the model's logits.
+// A draft head that the file brings is not trained, and would change none of the model's logits.
 Status Trainer::prepare(const std::string& path) {
   LoadOptions load;
   load.n_threads = options_.n_threads;
   load.draft_head = false;
   model_ = TRY(load_model_on(device_, path, load));
-  const auto by_default = [all = !options_.adapter](std::string_view) { return all; };
+  const bool all = !options_.adapter && options_.n_draft_heads == 0;
+  const auto by_default = [all](std::string_view) { return all; };
   parameters_ = TRY(Parameters<float>::choose(
       *model_, *device_,
       options_.trains ? options_.trains : std::function<bool(std::string_view)>(by_default)));
@@ -92,6 +98,10 @@ Status Trainer::prepare(const std::string& path) {
     if (!start.empty()) TRY(read_peft_start(*model_, *adapter_, parameters_, start));
   }
   if (options_.has_head) TRY(add_head());
+  if (options_.n_draft_heads > 0) {
+    draft_heads_ =
+        TRY(TrainedHeads::create(*model_, *device_, options_.n_draft_heads, parameters_));
+  }
   if (parameters_.all().empty()) {
     return fail(Code::invalid, "{}: nothing of it is to be trained", path);
   }
@@ -104,14 +114,8 @@ Status Trainer::prepare(const std::string& path) {
 
 // A parameter beside the model's, in memory that lives as long.
 Status Trainer::add_head() {
-  const int64_t n = model_->h.n_embd;
-  head_memory_ = TRY(device_->allocate(n * int64_t{sizeof(float)}));
-  float* const gradient = device_->memory().adjoints(head_memory_.start, n);
-  if (gradient == nullptr) return fail(Code::out_of_memory, "training: no memory for a head");
-  const auto size = static_cast<size_t>(n);
   head_ = parameters_.all().size();
-  parameters_.add(
-      {"head", {device_->memory().values(head_memory_.start, n), size}, {gradient, size}, nullptr});
+  head_memory_ = TRY(add_own_vector("head", model_->h.n_embd, *device_, parameters_));
   return {};
 }
 
@@ -120,19 +124,20 @@ Result<double> Trainer::compute(const TrainBatch& batch, StepObjective& objectiv
   Result<double> loss = 0.0;
   device_->forgive();
   const bool had_memory = try_allocating([&] {
-    if (learns) device_->tape().record(options_.checkpoint_entries);
+    const bool walks = learns && objective.walks_model();
+    if (walks) device_->tape().record(options_.checkpoint_entries);
     const auto output =
         decode(*ops_, *model_, batch.rows.batch(), *activations_, options_.max_rows);
     if (!device_->failure().ok()) return;
-    TrainPart part{batch, {}, {}, pool_};
+    TrainPart part{batch, {}, {}, pool_, learns};
     if (batch.rows.batch().n_logits() > 0) {
-      part.logits = device_->memory().numbers(output->logits, learns);
+      part.logits = device_->memory().numbers(output->logits, walks);
     }
     if (batch.rows.batch().n_hidden() > 0) {
-      part.hidden = device_->memory().numbers(output->hidden, learns);
+      part.hidden = device_->memory().numbers(output->hidden, walks);
     }
     loss = objective.add(part);
-    if (learns) device_->tape().backward();
+    if (walks) device_->tape().backward();
   });
   device_->tape().stop();
   device_->tape().clear();

@@ -11,6 +11,7 @@
 #include "train/train_sequence.h"
 #include "train/train_state.h"
 #include "train/trained_adapter.h"
+#include "train/trained_heads.h"
 
 namespace ruv {
 
@@ -29,7 +30,10 @@ struct TrainOptions {
   std::optional<uint64_t> fresh = {};
   // A vector that makes a number of a hidden state, for objectives that read one; all 0 at first.
   bool has_head = false;
-  // Which parameters of the model are trained, by name; null: all, or none beside an adapter.
+  // Heads that are trained beside the model (trained_heads.h), by an objective of theirs.
+  int64_t n_draft_heads = 0;
+  // Which parameters of the model are trained, by name; null: all, or none beside an adapter or
+  // drafting heads.
   std::function<bool(std::string_view)> trains = {};
   std::optional<LowRankOptions> adapter = {};  // matrices of low rank that are trained
 };
@@ -76,6 +80,8 @@ class Trainer {
   const Parameter<float>* head() const { return head_ ? &parameters_.all()[*head_] : nullptr; }
   // Null: no adapter is trained.
   const TrainedAdapter<float>* adapter() const { return adapter_ ? &*adapter_ : nullptr; }
+  // Null: none are trained.
+  const TrainedHeads* draft_heads() const { return draft_heads_ ? &*draft_heads_ : nullptr; }
   // Memory of parameters, gradients, moments and activations.
   int64_t n_bytes() const;
 
@@ -109,6 +115,7 @@ class Trainer {
   std::shared_ptr<const Model> model_;
   Parameters<float> parameters_;
   std::optional<TrainedAdapter<float>> adapter_;
+  std::optional<TrainedHeads> draft_heads_;
   DeviceMemory head_memory_;
   std::optional<size_t> head_;  // among the parameters
   std::optional<Optimiser> optimiser_;

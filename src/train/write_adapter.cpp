@@ -6,6 +6,7 @@
 #include "base/json_writer.h"
 #include "format/adapter_file.h"
 #include "format/tensor_names.h"
+#include "train/float_tensors.h"
 #include "train/trained_adapter.h"
 
 namespace ruv {
@@ -65,55 +66,6 @@ std::string config_of(const Model& model, const LowRankOptions& options,
   return text + "\n";
 }
 
-// One matrix of the file.
-struct AdapterTensor {
-  std::string name;
-  const Parameter<float>* parameter;
-  int64_t n_in;
-};
-
-// The header of a safetensors file, filled up to a multiple of eight bytes.
-std::string header_of(std::span<const AdapterTensor> tensors) {
-  std::string text;
-  JsonWriter out(text);
-  out.begin_object();
-  uint64_t offset = 0;
-  for (const AdapterTensor& tensor : tensors) {
-    const uint64_t n_bytes = tensor.parameter->values.size_bytes();
-    out.key(tensor.name);
-    out.begin_object();
-    out.key("dtype");
-    out.text("F32");
-    out.key("shape");
-    out.begin_array();
-    out.integer(std::ssize(tensor.parameter->values) / tensor.n_in);
-    out.integer(tensor.n_in);
-    out.end_array();
-    out.key("data_offsets");
-    out.begin_array();
-    out.integer(offset);
-    out.integer(offset + n_bytes);
-    out.end_array();
-    out.end_object();
-    offset += n_bytes;
-  }
-  out.end_object();
-  text.resize((text.size() + 7) / 8 * 8, ' ');
-  return text;
-}
-
-Status write_tensors(const std::string& path, std::span<const AdapterTensor> tensors) {
-  FileWriter out = TRY(FileWriter::create(path, {.replace = true}));
-  const std::string header = header_of(tensors);
-  const uint64_t length = header.size();
-  TRY(out.write(std::as_bytes(std::span(&length, 1))));
-  TRY(out.write(as_bytes(header)));
-  for (const AdapterTensor& tensor : tensors) {
-    TRY(out.write(std::as_bytes(tensor.parameter->values)));
-  }
-  return out.commit();
-}
-
 // Copies a matrix of the file. Fails: invalid (of another size).
 Status copy_matrix(const TensorInfo& from, const Parameter<float>& to, const std::string& name) {
   const int64_t n_in = to.matrix->n_in();
@@ -166,17 +118,18 @@ Status check_peft_adapter(const Model& model, const TrainedAdapter<float>& adapt
 Status write_peft_adapter(const Model& model, const TrainedAdapter<float>& adapter,
                           const Parameters<float>& parameters, const std::string& folder) {
   std::set<std::string> targets;
-  std::vector<AdapterTensor> tensors;
+  std::vector<FloatTensor> tensors;
   for (const AdaptedModule& module : adapter.modules()) {
     const std::string name = TRY(module_of(model, module.tensor));
     targets.insert(last_part(name));
     for (const auto& [letter, at] : {std::pair("A", module.a), std::pair("B", module.b)}) {
       const Parameter<float>& parameter = parameters.all()[at];
       tensors.push_back({fmt::format("base_model.model.{}.lora_{}.weight", name, letter),
-                         &parameter, parameter.matrix->n_in()});
+                         parameter.values,
+                         {parameter.matrix->n_out(), parameter.matrix->n_in()}});
     }
   }
-  TRY(write_tensors(folder + "/adapter_model.safetensors", tensors));
+  TRY(write_float_tensors(folder + "/adapter_model.safetensors", tensors));
   FileWriter out = TRY(FileWriter::create(folder + "/adapter_config.json", {.replace = true}));
   TRY(out.write(as_bytes(config_of(model, adapter.options(), targets))));
   return out.commit();

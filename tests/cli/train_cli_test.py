@@ -449,6 +449,36 @@ class Objectives(TrainTest):
 
         self.assertGreater(gap(out), gap(Program.model) + 0.2)
 
+    def test_heads_that_draft_are_learned(self):
+        texts = self.lines("texts.jsonl", [{"text": "The sea is wide and the sea is deep."}])
+        run = ["--jsonl", texts, "--objective", "draft-heads", "--heads", 2, "--schedule",
+               "constant", "--rate", "1e-3"]
+        for name in ("heads", "parts"):
+            os.mkdir(self.path(name))
+        whole = call_json(*self.nano(*run, "--steps", 8, "--out", self.path("heads")))
+        self.assertEqual(whole["parameters"] % 2, 0)
+        state = ["--state", self.path("state")]
+        first = call_json(*self.nano(*run, "--steps", 3, *state))
+        self.assertLess(whole["loss"], first["loss"])
+        self.assertEqual(call_json(*self.nano(*run, "--steps", 8, *state, "--resume", "--threads",
+                                              1, "--out", self.path("parts"))), whole)
+        for name in ("config.json", "medusa_lm_head.safetensors"):
+            self.assertEqual(contents(os.path.join(self.path("heads"), name)),
+                             contents(os.path.join(self.path("parts"), name)))
+        ask = ["run", "-m", Program.model, "--quiet", "--max-tokens", 12, "--seed", 3,
+               "The sea is"]
+        plain = call(*ask)
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        self.assertEqual(call(*ask, "--draft-model", self.path("heads")).stdout, plain.stdout)
+        self.assertIn("--heads 2; this one has 3", self.refused(
+            1, *self.nano(*run[:-6], "--schedule", "constant", "--rate", "1e-3", *state,
+                          "--resume")))
+        for option in (["--rank", 2], ["--targets", "attn_q"], ["--type", "f16"],
+                       ["--optimiser", "muon"]):
+            self.assertIn(option[0], self.refused(2, *self.nano(*run, *state, *option)))
+        self.assertIn("is not a folder", self.refused(
+            1, *self.nano(*run, "--out", self.path("none"))))
+
     def test_a_student_learns_from_a_teacher(self):
         teacher = self.path("teacher.gguf")
         call_json(*self.arguments("--steps", 10, "--out", teacher, "--json"))
