@@ -171,6 +171,13 @@ NodeSet VectorIndex::nodes_of(std::span<const int64_t> ids) const {
   return nodes;
 }
 
+std::vector<int64_t> VectorIndex::ids() const {
+  std::vector<int64_t> ids;
+  const auto held = names_gate_.share();
+  for (const auto& [id, node] : nodes_) ids.push_back(id);
+  return ids;
+}
+
 bool VectorIndex::has(int64_t id) const {
   const auto held = names_gate_.share();
   return nodes_.contains(id);

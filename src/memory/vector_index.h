@@ -62,6 +62,10 @@ class VectorIndex {
   // changes as a sixteenth of the vectors. Fails: as files; all stays as it was.
   Status checkpoint();
 
+  // Writes a copy that is whole to a folder, which is made. Fails: invalid (it has files), as
+  // files. Changes wait; searches do not.
+  Status copy_to(const std::string& folder);
+
   // Any thread.
 
   // The k nearest vectors to a query of n_dims numbers, nearest first. Fails: invalid (numbers as
@@ -72,6 +76,8 @@ class VectorIndex {
   // id that is removed later is not found, but one that takes its place might be.
   NodeSet nodes_of(std::span<const int64_t> ids) const;
   bool has(int64_t id) const;
+  // All, in no order.
+  std::vector<int64_t> ids() const;
   // The vector as it is compared. Fails: not_found.
   Result<std::vector<float>> vector(int64_t id) const;
   int64_t size() const;

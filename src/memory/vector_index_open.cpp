@@ -239,4 +239,21 @@ Status VectorIndex::replay_remove(Bytes payload) {
   return fail(Code::corrupt, "{}: removes ids that are not there", path_of("log", generation_));
 }
 
+Status VectorIndex::copy_to(const std::string& folder) {
+  const Lock held(writing_);
+  if (n_changes_ > 0 || must_checkpoint_) TRY(write_checkpoint());
+  TRY(make_folder(folder));
+  if (!files_in(folder).empty()) return fail(Code::invalid, "{}: has files", folder);
+  for (const FolderEntry& file : files_in(options_.folder)) {
+    const std::string name = file_name_of(file.path);
+    if (name == "lock") continue;
+    const MappedFile from = TRY(MappedFile::open(file.path));
+    FileWriter to = TRY(FileWriter::create(folder + "/" + name, {.readers = FileReaders::owner}));
+    TRY(to.write(from.bytes()));
+    TRY(from.check_read());
+    TRY(to.commit());
+  }
+  return sync_folder(folder);
+}
+
 }  // namespace ruv

@@ -1,0 +1,38 @@
+// Cutting a text into chunks that are embedded and found one by one: where paragraphs end, or else
+// sentences, words, characters.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace ruv {
+
+enum class TextForm : uint8_t {
+  plain,
+  markdown,  // a heading begins a chunk, and is shown with each chunk below it
+};
+
+struct ChunkOptions {
+  TextForm form = TextForm::plain;
+  // The longest chunk, in bytes. Shorter ones are found more precisely and say less.
+  int64_t most_bytes = 1200;
+  // Bytes at the end of a chunk that the next one begins with, where no paragraph ends: a sentence
+  // that is cut is whole in one of them. Less than half of most_bytes.
+  int64_t overlap_bytes = 120;
+};
+
+struct TextChunk {
+  int64_t first = 0, end = 0;  // bytes of the text
+  // The headings above it, from the topmost, with " > " between them; of plain text none.
+  std::string headings;
+};
+
+// All of the text but blank space at the edges of chunks is in a chunk. Linear time. Fails: invalid
+// (options, by name; a text that is not UTF-8, by the byte).
+Result<std::vector<TextChunk>> chunks_of(std::string_view text, const ChunkOptions& options = {});
+
+}  // namespace ruv

@@ -1,0 +1,91 @@
+// Chunks cover a text, are no longer than asked, and begin where a reader would begin.
+#include "memory/chunks.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "base/utf8.h"
+
+namespace ruv::chunks_test {
+namespace {
+
+std::vector<std::string> texts_of(std::string_view text, const ChunkOptions& options) {
+  std::vector<std::string> texts;
+  const std::vector<TextChunk> chunks = *chunks_of(text, options);
+  for (const TextChunk& chunk : chunks) {
+    texts.emplace_back(text.substr(static_cast<size_t>(chunk.first),
+                                   static_cast<size_t>(chunk.end - chunk.first)));
+  }
+  return texts;
+}
+
+TEST(Chunks, ParagraphsAreJoinedWhileTheyFit) {
+  const std::string text =
+      "One two.\n\nThree four.\n\n\nA third paragraph, longer than the rest.\n";
+  EXPECT_EQ(texts_of(text, {.most_bytes = 40, .overlap_bytes = 0}),
+            (std::vector<std::string>{"One two.\n\nThree four.",
+                                      "A third paragraph, longer than the rest."}));
+  EXPECT_EQ(texts_of(text, {.most_bytes = 1000, .overlap_bytes = 0}).size(), 1U);
+  EXPECT_TRUE(texts_of(" \n\n\t ", {}).empty());
+}
+
+TEST(Chunks, LongParagraphsAreCutAtSentencesAndOverlap) {
+  const std::string text = "It is late. The sea is wide and the ship is slow. We sleep now.";
+  EXPECT_EQ(texts_of(text, {.most_bytes = 52, .overlap_bytes = 0}),
+            (std::vector<std::string>{"It is late. The sea is wide and the ship is slow.",
+                                      "We sleep now."}));
+  EXPECT_EQ(texts_of(text, {.most_bytes = 52, .overlap_bytes = 10}),
+            (std::vector<std::string>{"It is late. The sea is wide and the ship is slow.",
+                                      "is slow. We sleep now."}));
+}
+
+TEST(Chunks, HeadingsOfMarkdownBeginChunksAndAreShown) {
+  const std::string text =
+      "Before.\n# Sea #\nWide.\n## Ships\nSlow.\n```\n# no heading\n\nx\n```\n# Land\nDry.\n#no\n";
+  const auto chunks = *chunks_of(text, {.form = TextForm::markdown});
+  ASSERT_EQ(chunks.size(), 4U);
+  EXPECT_EQ(chunks[0].headings, "");
+  EXPECT_EQ(chunks[1].headings, "Sea");
+  EXPECT_EQ(chunks[2].headings, "Sea > Ships");
+  EXPECT_EQ(chunks[3].headings, "Land");
+  EXPECT_EQ(texts_of(text, {.form = TextForm::markdown})[2],
+            "## Ships\nSlow.\n```\n# no heading\n\nx\n```");
+  EXPECT_EQ(chunks_of(text)->front().headings, "");
+}
+
+TEST(Chunks, AnyTextIsCoveredByChunksOfWholeCharacters) {
+  Rng rng(4);
+  const std::string_view parts[] = {"a",    "bc ", "\n", "\n\n", "é",
+                                    "漢字", ". ",  "# ", "🙂", "```\n"};
+  for (int turn = 0; turn < 300; ++turn) {
+    std::string text;
+    for (uint64_t i = rng.below(400); i > 0; --i) text += parts[rng.below(std::size(parts))];
+    const ChunkOptions options{.form = turn % 2 == 0 ? TextForm::plain : TextForm::markdown,
+                               .most_bytes = static_cast<int64_t>(16 + rng.below(100)),
+                               .overlap_bytes = static_cast<int64_t>(rng.below(8))};
+    int64_t covered = 0;
+    const std::vector<TextChunk> chunks = *chunks_of(text, options);
+    for (const TextChunk& chunk : chunks) {
+      EXPECT_LE(chunk.end - chunk.first, options.most_bytes);
+      ASSERT_LT(chunk.first, chunk.end);
+      for (int64_t at = covered; at < chunk.first; ++at) {
+        EXPECT_NE(std::string_view(" \n\t").find(text[static_cast<size_t>(at)]), std::string::npos);
+      }
+      EXPECT_TRUE(is_valid_utf8(std::string_view(text).substr(
+          static_cast<size_t>(chunk.first), static_cast<size_t>(chunk.end - chunk.first))));
+      ASSERT_GT(chunk.end, covered);
+      covered = chunk.end;
+    }
+    EXPECT_EQ(text.find_first_not_of(" \n\t", static_cast<size_t>(covered)), std::string::npos);
+  }
+}
+
+TEST(Chunks, BadOptionsAndTextsAreRefused) {
+  EXPECT_FALSE(chunks_of("a", {.most_bytes = 15}));
+  EXPECT_FALSE(chunks_of("a", {.most_bytes = 100, .overlap_bytes = 50}));
+  EXPECT_FALSE(chunks_of("a", {.overlap_bytes = -1}));
+  EXPECT_NE(chunks_of("ab\xFF").error().message().find("byte 2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ruv::chunks_test

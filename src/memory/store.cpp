@@ -1,0 +1,173 @@
+// Changes of a store. Each is one transaction of SQLite, with the vectors written before it
+// commits.
+#include "memory/store.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.h"
+#include "memory/store_schema.h"
+
+namespace ruv {
+namespace {
+
+constexpr size_t kMostNameBytes = 4096;
+constexpr size_t kMostMetadataBytes = 1 << 20;
+
+Status check_document(const NewDocument& document, int64_t n_dims) {
+  if (document.name.empty() || document.name.size() > kMostNameBytes) {
+    return fail(Code::invalid, "a name of {} bytes, not 1 to {}", document.name.size(),
+                kMostNameBytes);
+  }
+  if (document.name.find('\0') != std::string::npos) return fail(Code::invalid, "a name with NUL");
+  if (!document.metadata.is_object()) return fail(Code::invalid, "metadata: not an object");
+  const auto n_chunks = std::ssize(document.chunks);
+  if (std::ssize(document.vectors) != n_chunks * n_dims) {
+    return fail(Code::invalid, "{} numbers for {} chunks, not {} for each", document.vectors.size(),
+                n_chunks, n_dims);
+  }
+  for (const TextChunk& chunk : document.chunks) {
+    if (chunk.first >= 0 && chunk.first <= chunk.end && chunk.end <= std::ssize(document.text)) {
+      continue;
+    }
+    return fail(Code::invalid, "a chunk from byte {} to {} of {}", chunk.first, chunk.end,
+                document.text.size());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<int64_t> MemoryStore::document_id(std::string_view name) const {
+  DbStatement statement = TRY(database_.prepare("SELECT id FROM documents WHERE name = ?1"));
+  statement.bind(1, name);
+  return TRY(statement.step()) ? statement.integer(0) : 0;
+}
+
+Result<std::vector<int64_t>> MemoryStore::chunk_ids(int64_t document) const {
+  DbStatement statement = TRY(database_.prepare("SELECT id FROM chunks WHERE document = ?1"));
+  statement.bind(1, document);
+  std::vector<int64_t> ids;
+  while (TRY(statement.step())) ids.push_back(statement.integer(0));
+  return ids;
+}
+
+// The index of words has no copy of the texts: SQLite wants what goes once more.
+Status MemoryStore::remove_rows(int64_t document) {
+  constexpr std::string_view kStatements[] = {
+      "INSERT INTO words(words, rowid, headings, text) "
+      "SELECT 'delete', id, headings, text FROM chunks WHERE document = ?1",
+      "DELETE FROM chunks WHERE document = ?1", "DELETE FROM documents WHERE id = ?1"};
+  for (const std::string_view text : kStatements) {
+    DbStatement statement = TRY(database_.prepare(text));
+    statement.bind(1, document);
+    TRY(statement.run());
+  }
+  return {};
+}
+
+Result<std::vector<int64_t>> MemoryStore::insert_rows(const NewDocument& document, int64_t id) {
+  DbStatement chunk = TRY(database_.prepare(
+      "INSERT INTO chunks(document, first, end, headings, text, hash) VALUES (?1,?2,?3,?4,?5,?6)"));
+  DbStatement words =
+      TRY(database_.prepare("INSERT INTO words(rowid, headings, text) VALUES (?1, ?2, ?3)"));
+  std::vector<int64_t> ids;
+  for (const TextChunk& one : document.chunks) {
+    const std::string_view text = document.text.substr(static_cast<size_t>(one.first),
+                                                       static_cast<size_t>(one.end - one.first));
+    chunk.bind(1, id);
+    chunk.bind(2, one.first);
+    chunk.bind(3, one.end);
+    chunk.bind(4, std::string_view(one.headings));
+    chunk.bind(5, text);
+    chunk.bind(6, hash_of_chunk(id, one.first, one.end, one.headings, text));
+    TRY(chunk.run());
+    ids.push_back(database_.last_id());
+    words.bind(1, ids.back());
+    words.bind(2, std::string_view(one.headings));
+    words.bind(3, text);
+    TRY(words.run());
+  }
+  return ids;
+}
+
+Result<int64_t> MemoryStore::add(const NewDocument& document, WorkerPool& pool) {
+  TRY(check_document(document, options_.n_dims));
+  const std::string metadata = document.metadata.dump();
+  if (metadata.size() > kMostMetadataBytes) {
+    return fail(Code::invalid, "metadata of {} bytes, more than {}", metadata.size(),
+                kMostMetadataBytes);
+  }
+  const Lock held(using_);
+  DbTransaction change = TRY(DbTransaction::begin(database_));
+  std::vector<int64_t> replaced;
+  if (const int64_t before = TRY(document_id(document.name)); before != 0) {
+    replaced = TRY(chunk_ids(before));
+    TRY(remove_rows(before));
+  }
+  DbStatement row = TRY(database_.prepare(
+      "INSERT INTO documents(name, metadata, added_s, n_bytes) VALUES (?1, ?2, ?3, ?4)"));
+  row.bind(1, std::string_view(document.name));
+  row.bind(2, std::string_view(metadata));
+  row.bind(3, unix_seconds());
+  row.bind(4, std::ssize(document.text));
+  TRY(row.run());
+  const int64_t id = database_.last_id();
+  const std::vector<int64_t> ids = TRY(insert_rows(document, id));
+  TRY(index_->add(ids, document.vectors, pool));
+  if (const Status status = change.commit(); !status.ok()) {
+    // Where this fails as well, they are removed when the store is opened the next time.
+    (void)index_->remove(ids, pool);
+    return tl::unexpected(status);
+  }
+  TRY(index_->remove(replaced, pool));
+  return id;
+}
+
+Result<bool> MemoryStore::remove(std::string_view name, WorkerPool& pool) {
+  const Lock held(using_);
+  DbTransaction change = TRY(DbTransaction::begin(database_));
+  const int64_t id = TRY(document_id(name));
+  if (id == 0) return false;
+  const std::vector<int64_t> ids = TRY(chunk_ids(id));
+  TRY(remove_rows(id));
+  TRY(change.commit());
+  TRY(index_->remove(ids, pool));
+  return true;
+}
+
+Result<std::vector<StoredDocument>> MemoryStore::list(std::string_view after, int64_t most) const {
+  const Lock held(using_);
+  DbStatement statement =
+      TRY(database_.prepare("SELECT id, name, metadata, added_s, n_bytes,"
+                            " (SELECT count(*) FROM chunks WHERE document = documents.id)"
+                            " FROM documents WHERE name > ?1 ORDER BY name LIMIT ?2"));
+  statement.bind(1, after);
+  statement.bind(2, most);
+  std::vector<StoredDocument> documents;
+  while (TRY(statement.step())) {
+    StoredDocument& one = documents.emplace_back();
+    one.id = statement.integer(0);
+    one.name = statement.text(1);
+    one.metadata = TRY(parse_json(statement.text(2), one.name));
+    one.added_s = statement.integer(3);
+    one.n_bytes = statement.integer(4);
+    one.n_chunks = statement.integer(5);
+  }
+  return documents;
+}
+
+Result<MemoryStore::Stats> MemoryStore::stats() const {
+  const Lock held(using_);
+  Stats stats;
+  stats.embedder = options_.embedder;
+  stats.n_dims = options_.n_dims;
+  stats.n_documents = TRY(database_.number("SELECT count(*) FROM documents"));
+  stats.n_chunks = TRY(database_.number("SELECT count(*) FROM chunks"));
+  stats.n_text_bytes = TRY(database_.number("SELECT coalesce(sum(n_bytes), 0) FROM documents"));
+  stats.n_vectors = index_->size();
+  stats.n_damaged = index_->n_damaged();
+  return stats;
+}
+
+}  // namespace ruv

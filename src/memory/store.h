@@ -1,0 +1,140 @@
+// MemoryStore: documents in a folder, found by what they mean and by their words.
+//
+//   store.db     SQLite: documents, their chunks, and an index of the chunks' words
+//   vectors/     a VectorIndex with a vector for each chunk, under the chunk's number
+//
+// SQLite is the truth: a chunk is there when its row is committed. Its vector is written before,
+// and removed after; what a crash leaves between the two is removed when the store is opened.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/thread.h"
+#include "memory/chunks.h"
+#include "memory/database.h"
+#include "memory/vector_index.h"
+
+namespace ruv {
+
+struct MemoryStoreOptions {
+  std::string folder;  // made where it is missing
+  // The embedding model, whose vectors alone can be compared with each other, and their length.
+  // Cosine is the distance.
+  std::string embedder;
+  int64_t n_dims = 0;
+  // Changes survive a loss of power; costs the time of a disk's write for each.
+  bool syncs = false;
+  // Opens a store with damaged vectors without those: their chunks are found by their words alone.
+  bool removes_damaged = false;
+};
+
+// What is added: a document's text, cut into chunks, with a vector for each.
+struct NewDocument {
+  std::string name;  // a path or address, say
+  std::string_view text;
+  std::span<const TextChunk> chunks;
+  std::span<const float> vectors;  // n_dims for each chunk
+  Json metadata = Json::object();
+};
+
+struct StoredDocument {
+  int64_t id = 0;
+  std::string name;
+  Json metadata;
+  int64_t added_s = 0;  // seconds since 1970, UTC
+  int64_t n_chunks = 0, n_bytes = 0;
+};
+
+struct FoundChunk {
+  int64_t id = 0;
+  std::string document;
+  int64_t first = 0, end = 0;  // bytes of the document's text
+  std::string headings, text;
+  // Reciprocal ranks added up, and the places among the results of each search, from 1; 0: it is
+  // not among them.
+  double score = 0;
+  int64_t vector_rank = 0, word_rank = 0;
+  float distance = 0;  // 1 - cosine, where vector_rank > 0
+};
+
+struct MemoryQuery {
+  std::span<const float> vector = {};  // empty: by words alone
+  std::string_view words = {};         // empty: by the vector alone
+  int64_t k = 5;
+  // Only documents whose metadata have these members with these values: texts, whole
+  // numbers, booleans.
+  Json metadata = Json::object();
+  // How many results of each search are merged; at least k.
+  int64_t n_candidates = 50;
+};
+
+class MemoryStore {
+ public:
+  // Makes a store, or opens it. Fails: invalid (another embedder or length), unavailable (another
+  // process has it), corrupt, unsupported (of a newer version), out_of_memory, as files.
+  static Result<std::unique_ptr<MemoryStore>> open(const MemoryStoreOptions& options,
+                                                   WorkerPool& pool);
+  // Writes what makes the next opening fast.
+  ~MemoryStore();
+  // The embedder and the length of the vectors of a store that exists. Fails: not_found, corrupt.
+  struct Kind {
+    std::string embedder;
+    int64_t n_dims = 0;
+  };
+  static Result<Kind> kind_of(const std::string& folder);
+
+  // All calls may come from any thread; changes wait for each other.
+
+  // Adds a document, in place of one of the same name, whose chunks are not found any more. Fails:
+  // invalid, out_of_memory, as files; all is as before then. Returns its id.
+  Result<int64_t> add(const NewDocument& document, WorkerPool& pool);
+  // False: there is none of this name. Fails: as files.
+  Result<bool> remove(std::string_view name, WorkerPool& pool);
+  // The best chunks by the sum of 1 / (60 + rank) over both searches (Cormack and others, 2009).
+  // Fails: invalid (nothing to search for, by name), corrupt (a chunk whose text is damaged).
+  Result<std::vector<FoundChunk>> search(const MemoryQuery& query) const;
+  // By name. `after`: the name before the first.
+  Result<std::vector<StoredDocument>> list(std::string_view after, int64_t most) const;
+
+  struct Stats {
+    std::string embedder;
+    int64_t n_dims = 0, n_documents = 0, n_chunks = 0, n_vectors = 0, n_text_bytes = 0;
+    int64_t n_damaged = 0;  // vectors that were removed at open()
+  };
+  Result<Stats> stats() const;
+  // Writes a whole copy to a folder that does not exist, while searches run. Fails: invalid, as
+  // files.
+  Status backup(const std::string& folder) const;
+
+ private:
+  MemoryStore(const MemoryStoreOptions& options, Database database,
+              std::unique_ptr<VectorIndex> index)
+      : options_(options), database_(std::move(database)), index_(std::move(index)) {}
+
+  Status claim();
+  Status reconcile(WorkerPool& pool);
+  Result<std::vector<int64_t>> chunk_ids(int64_t document) const;
+  Result<int64_t> document_id(std::string_view name) const;  // 0: none
+  Status remove_rows(int64_t document);
+  Result<std::vector<int64_t>> insert_rows(const NewDocument& document, int64_t id);
+  // The chunks of documents that a query may find.
+  Result<std::vector<int64_t>> allowed(const Json& metadata) const;
+  Result<std::vector<int64_t>> by_words(const MemoryQuery& query) const;
+  Result<std::vector<VectorIndex::Found>> by_vector(const MemoryQuery& query) const;
+  // Fills in the chunk of an id.
+  Result<bool> read_chunk(FoundChunk& chunk) const;
+
+  MemoryStoreOptions options_;
+  mutable Mutex using_;  // the database
+  mutable Database database_;
+  std::unique_ptr<VectorIndex> index_;
+  bool was_closed_ = false;
+
+  mutable Mutex searches_lock_;
+  mutable std::vector<std::unique_ptr<HnswSearch>> searches_;  // that no search uses now
+};
+
+}  // namespace ruv

@@ -1,0 +1,114 @@
+// Opening a store, and copying one.
+#include <algorithm>
+
+#include "base/folder.h"
+#include "memory/store.h"
+#include "memory/store_schema.h"
+
+namespace ruv {
+namespace {
+
+Status put_about(Database& database, std::string_view key, std::string_view value) {
+  DbStatement statement =
+      TRY(database.prepare("INSERT OR REPLACE INTO about(key, value) VALUES (?1, ?2)"));
+  statement.bind(1, key);
+  statement.bind(2, value);
+  return statement.run();
+}
+
+// Empty where there is none.
+Result<std::string> get_about(const Database& database, std::string_view key) {
+  DbStatement statement = TRY(database.prepare("SELECT value FROM about WHERE key = ?1"));
+  statement.bind(1, key);
+  return TRY(statement.step()) ? std::string(statement.text(0)) : std::string();
+}
+
+std::string database_path(const std::string& folder) { return folder + "/store.db"; }
+
+VectorIndexOptions index_options(const MemoryStoreOptions& options) {
+  VectorIndexOptions index;
+  index.folder = options.folder + "/vectors";
+  index.graph = {.metric = Metric::cosine, .n_dims = options.n_dims, .has_codes = true};
+  index.label = options.embedder;
+  index.syncs = options.syncs;
+  index.removes_damaged = options.removes_damaged;
+  return index;
+}
+
+}  // namespace
+
+Result<MemoryStore::Kind> MemoryStore::kind_of(const std::string& folder) {
+  const std::string path = database_path(folder);
+  if (!file_exists(path)) return fail(Code::not_found, "{}: no memory store", folder);
+  Database database = TRY(Database::open(path, false));
+  TRY(prepare_schema(database, path));
+  Kind kind;
+  kind.embedder = TRY(get_about(database, "embedder"));
+  kind.n_dims = TRY(database.number("SELECT value FROM about WHERE key = 'n_dims'"));
+  return kind;
+}
+
+// The index is opened first, as its lock keeps other processes away.
+Result<std::unique_ptr<MemoryStore>> MemoryStore::open(const MemoryStoreOptions& options,
+                                                       WorkerPool& pool) {
+  TRY(make_folder(options.folder));
+  auto index = TRY(VectorIndex::open(index_options(options), pool));
+  const std::string path = database_path(options.folder);
+  Database database = TRY(Database::open(path, options.syncs));
+  TRY(prepare_schema(database, path));
+  std::unique_ptr<MemoryStore> store(
+      new MemoryStore(options, std::move(database), std::move(index)));
+  TRY(store->claim());
+  TRY(store->reconcile(pool));
+  return store;
+}
+
+// A store that was not closed may have vectors without chunks. From here on it counts as such.
+Status MemoryStore::claim() {
+  const std::string n_dims = std::to_string(options_.n_dims);
+  if (TRY(get_about(database_, "n_dims")).empty()) {
+    TRY(put_about(database_, "embedder", options_.embedder));
+    TRY(put_about(database_, "n_dims", n_dims));
+  }
+  const std::string embedder = TRY(get_about(database_, "embedder"));
+  if (embedder != options_.embedder) {
+    return fail(Code::invalid, "{}: its vectors are of {}, not of {}", options_.folder, embedder,
+                options_.embedder);
+  }
+  const std::string has = TRY(get_about(database_, "n_dims"));
+  if (has != n_dims) {
+    return fail(Code::invalid, "{}: vectors of {} numbers, not {}", options_.folder, has, n_dims);
+  }
+  was_closed_ = TRY(get_about(database_, "closed")) == "yes";
+  return put_about(database_, "closed", "no");
+}
+
+Status MemoryStore::reconcile(WorkerPool& pool) {
+  if (was_closed_) return {};
+  std::vector<int64_t> ids = index_->ids();
+  std::sort(ids.begin(), ids.end());
+  std::vector<int64_t> chunks, others;
+  DbStatement statement = TRY(database_.prepare("SELECT id FROM chunks ORDER BY id"));
+  while (TRY(statement.step())) chunks.push_back(statement.integer(0));
+  std::ranges::set_difference(ids, chunks, std::back_inserter(others));
+  TRY(index_->remove(others, pool));
+  return {};
+}
+
+// What fails here is done again when the store is opened the next time.
+MemoryStore::~MemoryStore() {
+  if (index_->checkpoint().ok()) (void)put_about(database_, "closed", "yes");
+}
+
+Status MemoryStore::backup(const std::string& folder) const {
+  if (is_directory(folder) || file_exists(folder)) {
+    return fail(Code::invalid, "{}: exists", folder);
+  }
+  TRY(make_folder(folder));
+  const Lock held(using_);
+  TRY(database_.copy_to(database_path(folder)));
+  TRY(index_->copy_to(folder + "/vectors"));
+  return sync_folder(folder);
+}
+
+}  // namespace ruv

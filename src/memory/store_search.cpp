@@ -1,0 +1,189 @@
+// Searching a store: by vectors and by words, and both merged by their ranks.
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include "memory/store.h"
+#include "memory/store_schema.h"
+
+namespace ruv {
+namespace {
+
+// The number in the formula; lower ones give the first places of one search more weight.
+constexpr double kRankOffset = 60;
+constexpr int64_t kMostCandidates = 10'000;
+constexpr size_t kMostWords = 64;
+
+// Words as FTS5 has them: each quoted, any of them may be there.
+std::string word_query(std::string_view text) {
+  std::string query;
+  size_t n_words = 0;
+  for (size_t at = 0; at < text.size() && n_words < kMostWords;) {
+    const size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());
+    if (end > at) {
+      query += query.empty() ? "\"" : " OR \"";
+      for (const char c : text.substr(at, end - at)) {
+        if (c == '\0') continue;
+        query += c;
+        if (c == '"') query += c;
+      }
+      query += '"';
+      ++n_words;
+    }
+    at = end + 1;
+  }
+  return query;
+}
+
+// A condition on rows of chunks, with two parameters for each member from ?10 on.
+Result<std::string> condition_of(const Json& metadata) {
+  if (!metadata.is_object()) return fail(Code::invalid, "metadata: not an object");
+  std::string condition = "document IN (SELECT id FROM documents WHERE 1";
+  int parameter = 10;
+  for (const auto& [key, value] : metadata.items()) {
+    std::string type;
+    if (value.is_string()) type = "type = 'text'";
+    if (value.is_number_integer()) type = "type IN ('integer', 'real')";
+    if (value.is_boolean()) type = "type IN ('true', 'false')";
+    if (type.empty()) {
+      return fail(Code::unsupported,
+                  "metadata.{}: texts, whole numbers and booleans can be compared", key);
+    }
+    condition += fmt::format(
+        " AND EXISTS (SELECT 1 FROM json_each(documents.metadata)"
+        " WHERE key = ?{} AND value = ?{} AND {})",
+        parameter, parameter + 1, type);
+    parameter += 2;
+  }
+  return condition + ")";
+}
+
+void bind_metadata(DbStatement& statement, const Json& metadata) {
+  int parameter = 10;
+  for (const auto& [key, value] : metadata.items()) {
+    statement.bind(parameter, std::string_view(key));
+    if (value.is_string()) {
+      statement.bind(parameter + 1, value.text());
+    } else {
+      statement.bind(parameter + 1,
+                     value.is_boolean() ? int64_t{value.get<bool>()} : value.get<int64_t>());
+    }
+    parameter += 2;
+  }
+}
+
+}  // namespace
+
+Result<std::vector<int64_t>> MemoryStore::allowed(const Json& metadata) const {
+  const std::string condition = TRY(condition_of(metadata));
+  DbStatement statement = TRY(database_.prepare("SELECT id FROM chunks WHERE " + condition));
+  bind_metadata(statement, metadata);
+  std::vector<int64_t> ids;
+  while (TRY(statement.step())) ids.push_back(statement.integer(0));
+  return ids;
+}
+
+Result<std::vector<int64_t>> MemoryStore::by_words(const MemoryQuery& query) const {
+  const std::string words = word_query(query.words);
+  if (words.empty()) return std::vector<int64_t>();
+  std::string text = "SELECT words.rowid FROM words ";
+  if (query.metadata.empty()) {
+    text += "WHERE words MATCH ?1";
+  } else {
+    text += "JOIN chunks ON chunks.id = words.rowid WHERE words MATCH ?1 AND ";
+    text += TRY(condition_of(query.metadata));
+  }
+  text += " ORDER BY words.rank, words.rowid LIMIT ?2";
+  DbStatement statement = TRY(database_.prepare(text));
+  statement.bind(1, std::string_view(words));
+  statement.bind(2, query.n_candidates);
+  bind_metadata(statement, query.metadata);
+  std::vector<int64_t> ids;
+  while (TRY(statement.step())) ids.push_back(statement.integer(0));
+  return ids;
+}
+
+Result<std::vector<VectorIndex::Found>> MemoryStore::by_vector(const MemoryQuery& query) const {
+  SearchOptions options{.k = query.n_candidates, .n_looked_at = 2 * query.n_candidates};
+  NodeSet among;
+  if (!query.metadata.empty()) {
+    const Lock held(using_);
+    const std::vector<int64_t> ids = TRY(allowed(query.metadata));
+    among = index_->nodes_of(ids);
+    options.among = &among;
+  }
+  std::unique_ptr<HnswSearch> memory;
+  {
+    const Lock held(searches_lock_);
+    if (searches_.empty()) searches_.push_back(std::make_unique<HnswSearch>());
+    memory = std::move(searches_.back());
+    searches_.pop_back();
+  }
+  auto found = index_->search(query.vector, options, *memory);
+  const Lock held(searches_lock_);
+  searches_.push_back(std::move(memory));
+  return found;
+}
+
+// False: the chunk was removed meanwhile.
+Result<bool> MemoryStore::read_chunk(FoundChunk& chunk) const {
+  DbStatement statement =
+      TRY(database_.prepare("SELECT document, first, end, headings, text, hash, name FROM chunks"
+                            " JOIN documents ON documents.id = document WHERE chunks.id = ?1"));
+  statement.bind(1, chunk.id);
+  if (!TRY(statement.step())) return false;
+  const int64_t document = statement.integer(0);
+  chunk.first = statement.integer(1);
+  chunk.end = statement.integer(2);
+  chunk.headings = statement.text(3);
+  chunk.text = statement.text(4);
+  chunk.document = statement.text(6);
+  const int64_t hash = hash_of_chunk(document, chunk.first, chunk.end, chunk.headings, chunk.text);
+  if (hash == statement.integer(5)) return true;
+  return fail(Code::corrupt, "{}/store.db: chunk {} of {} is damaged; add the document again",
+              options_.folder, chunk.id, chunk.document);
+}
+
+Result<std::vector<FoundChunk>> MemoryStore::search(const MemoryQuery& asked) const {
+  MemoryQuery query = asked;
+  if (query.vector.empty() && query.words.find_first_not_of(" \t\r\n") == query.words.npos) {
+    return fail(Code::invalid, "nothing to search for: neither a vector nor words");
+  }
+  if (query.k < 1 || query.k > kMostCandidates) {
+    return fail(Code::invalid, "k is {}, not 1 to {}", query.k, kMostCandidates);
+  }
+  query.n_candidates = std::clamp(query.n_candidates, query.k, kMostCandidates);
+  std::vector<VectorIndex::Found> near;
+  if (!query.vector.empty()) near = TRY(by_vector(query));
+  std::unordered_map<int64_t, FoundChunk> merged;
+  int64_t rank = 0;
+  for (const VectorIndex::Found& one : near) {
+    FoundChunk& chunk = merged[one.id];
+    chunk.vector_rank = ++rank;
+    chunk.distance = one.distance;
+    chunk.score += 1 / (kRankOffset + static_cast<double>(rank));
+  }
+  const Lock held(using_);
+  rank = 0;
+  for (const int64_t id : TRY(by_words(query))) {
+    FoundChunk& chunk = merged[id];
+    chunk.word_rank = ++rank;
+    chunk.score += 1 / (kRankOffset + static_cast<double>(rank));
+  }
+  std::vector<FoundChunk> order;
+  for (auto& [id, chunk] : merged) {
+    chunk.id = id;
+    order.push_back(std::move(chunk));
+  }
+  std::ranges::sort(order, [](const FoundChunk& a, const FoundChunk& b) {
+    return a.score != b.score ? a.score > b.score : a.id < b.id;
+  });
+  std::vector<FoundChunk> found;
+  for (FoundChunk& chunk : order) {
+    if (std::ssize(found) == query.k) break;
+    if (TRY(read_chunk(chunk))) found.push_back(std::move(chunk));
+  }
+  return found;
+}
+
+}  // namespace ruv

@@ -1,0 +1,262 @@
+// A store finds by meaning and by words, replaces and removes whole documents, and is what it was
+// when it is opened again.
+#include "memory/store.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "base/rng.h"
+
+namespace ruv::store_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kDims = 4;
+
+class MemoryStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("ruv_store_" + std::to_string(::getpid()));
+    fs::remove_all(folder_);
+    options_.folder = folder_ / "store";
+    options_.embedder = "words in four corners";
+    options_.n_dims = kDims;
+    open();
+  }
+  void TearDown() override {
+    store_.reset();
+    fs::remove_all(folder_);
+  }
+  void open() {
+    store_.reset();
+    auto opened = MemoryStore::open(options_, pool_);
+    ASSERT_TRUE(opened) << opened.error().message();
+    store_ = std::move(*opened);
+  }
+  // A direction for each text: what it speaks of.
+  static std::vector<float> embedded(std::string_view text) {
+    std::vector<float> vector = {0.1F, 0.1F, 0.1F, 0.1F};
+    const std::string_view topics[] = {"sea", "bread", "stars", "law"};
+    for (size_t i = 0; i < 4; ++i) vector[i] += text.find(topics[i]) != text.npos ? 1.0F : 0.0F;
+    return vector;
+  }
+  Result<int64_t> add(const std::string& name, const std::string& text,
+                      Json metadata = Json::object()) {
+    const auto chunks = *chunks_of(text, {.most_bytes = 60, .overlap_bytes = 0});
+    std::vector<float> vectors;
+    for (const TextChunk& chunk : chunks) {
+      const auto part = text.substr(static_cast<size_t>(chunk.first),
+                                    static_cast<size_t>(chunk.end - chunk.first));
+      const auto vector = embedded(part);
+      vectors.insert(vectors.end(), vector.begin(), vector.end());
+    }
+    return store_->add({name, text, chunks, vectors, std::move(metadata)}, pool_);
+  }
+  std::vector<std::string> texts(const MemoryQuery& query) const {
+    std::vector<std::string> all;
+    const auto found = store_->search(query);
+    EXPECT_TRUE(found) << found.error().message();
+    if (!found) return all;
+    for (const FoundChunk& chunk : *found) all.push_back(chunk.text);
+    return all;
+  }
+
+  WorkerPool pool_{1};
+  fs::path folder_;
+  MemoryStoreOptions options_;
+  std::unique_ptr<MemoryStore> store_;
+};
+
+TEST_F(MemoryStoreTest, FindsByMeaningAndByWords) {
+  ASSERT_TRUE(add("a.txt",
+                  "The sea was wide, and nobody spoke of the harbour.\n\n"
+                  "We baked bread with rye that nobody had ground."));
+  ASSERT_TRUE(add("b.txt", "Über the stars: Zoë's café was closed."));
+  const std::vector<float> sea = embedded("sea");
+  EXPECT_EQ(texts({.vector = sea, .k = 1})[0],
+            "The sea was wide, and nobody spoke of the harbour.");
+  EXPECT_EQ(texts({.words = "RYE?", .k = 3}),
+            std::vector<std::string>{"We baked bread with rye that nobody had ground."});
+  // Without accents, and words that are no words of the query's language.
+  EXPECT_EQ(texts({.words = "uber \"cafe\" NOT (x", .k = 3}).size(), 1U);
+  EXPECT_TRUE(texts({.words = "!!! \"", .k = 3}).empty());
+  const auto both = *store_->search({.vector = sea, .words = "nobody harbour", .k = 3});
+  ASSERT_EQ(both.size(), 3U);
+  EXPECT_EQ(both[0].document, "a.txt");
+  EXPECT_EQ(both[0].vector_rank, 1);
+  EXPECT_EQ(both[0].word_rank, 1);
+  EXPECT_DOUBLE_EQ(both[0].score, 2.0 / 61);
+  EXPECT_EQ(both[0].first, 0);
+  EXPECT_EQ(both[2].word_rank, 0);
+  EXPECT_FALSE(store_->search({.words = "  ", .k = 3}));
+  EXPECT_FALSE(store_->search({.words = "a", .k = 0}));
+  EXPECT_FALSE(store_->search({.vector = std::span(sea).first(3), .k = 1}));
+}
+
+TEST_F(MemoryStoreTest, MetadataFilterBothSearches) {
+  ASSERT_TRUE(add("one", "The sea in the morning.", {{"lang", "en"}, {"year", 2020}}));
+  ASSERT_TRUE(add("two", "The sea at night.", {{"lang", "en"}, {"draft", true}}));
+  ASSERT_TRUE(add("three", "La sea.", {{"lang", "es"}, {"year", "2020"}}));
+  const std::vector<float> sea = embedded("sea");
+  const auto names = [&](const Json& metadata) {
+    std::vector<std::string> all;
+    for (const bool by_words : {true, false}) {
+      MemoryQuery query{.k = 5, .metadata = metadata};
+      if (by_words) query.words = "sea";
+      if (!by_words) query.vector = sea;
+      auto found = *store_->search(query);
+      std::ranges::sort(found, {}, &FoundChunk::document);
+      for (const FoundChunk& chunk : found) all.push_back(chunk.document);
+    }
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names({{"lang", "en"}}), (Names{"one", "two", "one", "two"}));
+  EXPECT_EQ(names({{"year", 2020}}), (Names{"one", "one"}));
+  EXPECT_EQ(names({{"year", "2020"}}), (Names{"three", "three"}));
+  EXPECT_EQ(names({{"draft", true}}), (Names{"two", "two"}));
+  EXPECT_EQ(names({{"lang", "en"}, {"year", 2020}}), (Names{"one", "one"}));
+  EXPECT_EQ(names({{"x'\") OR 1", 1}}), Names{});
+  EXPECT_FALSE(store_->search({.words = "sea", .metadata = {{"lang", nullptr}}}));
+}
+
+TEST_F(MemoryStoreTest, ReplacesAndRemovesWholeDocuments) {
+  const int64_t first = *add("a", "Old words of the sea.");
+  const int64_t second =
+      *add("a", "New words of bread.\n\nAnd a second paragraph on the law of it.");
+  EXPECT_NE(first, second);
+  EXPECT_TRUE(texts({.words = "old", .k = 5}).empty());
+  for (const std::string& text : texts({.vector = embedded("sea"), .k = 5})) {
+    EXPECT_EQ(text.find("Old"), std::string::npos);
+  }
+  auto stats = *store_->stats();
+  EXPECT_EQ(stats.n_documents, 1);
+  EXPECT_EQ(stats.n_chunks, 2);
+  EXPECT_EQ(stats.n_vectors, 2);
+  ASSERT_TRUE(add("b", "Another."));
+  const auto list = *store_->list("", 10);
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].n_chunks, 2);
+  EXPECT_EQ((*store_->list("a", 10)).at(0).name, "b");
+  EXPECT_TRUE(*store_->remove("a", pool_));
+  EXPECT_FALSE(*store_->remove("a", pool_));
+  EXPECT_TRUE(texts({.words = "bread", .k = 5}).empty());
+  stats = *store_->stats();
+  EXPECT_EQ(stats.n_documents, 1);
+  EXPECT_EQ(stats.n_vectors, 1);
+}
+
+TEST_F(MemoryStoreTest, IsWhatItWasAndRefusesAnotherEmbedder) {
+  ASSERT_TRUE(add("a", "The stars are old.", {{"x", 1}}));
+  open();
+  EXPECT_EQ(texts({.words = "stars", .k = 5}).size(), 1U);
+  EXPECT_EQ(texts({.vector = embedded("stars"), .k = 5}).size(), 1U);
+  EXPECT_EQ(store_->list("", 1)->at(0).metadata, (Json{{"x", 1}}));
+  EXPECT_EQ(MemoryStore::open(options_, pool_).error().code(), Code::unavailable);
+  store_.reset();
+  EXPECT_EQ(MemoryStore::kind_of(options_.folder)->embedder, "words in four corners");
+  EXPECT_EQ(MemoryStore::kind_of(options_.folder)->n_dims, kDims);
+  EXPECT_EQ(MemoryStore::kind_of(folder_).error().code(), Code::not_found);
+  MemoryStoreOptions other = options_;
+  other.embedder = "another";
+  EXPECT_EQ(MemoryStore::open(other, pool_).error().code(), Code::invalid);
+  other = options_;
+  other.n_dims = 5;
+  EXPECT_EQ(MemoryStore::open(other, pool_).error().code(), Code::invalid);
+  open();
+}
+
+// What a crash leaves between the vectors and the commit.
+TEST_F(MemoryStoreTest, VectorsWithoutChunksAreRemovedAtOpen) {
+  ASSERT_TRUE(add("a", "The sea."));
+  store_.reset();
+  {
+    VectorIndexOptions index;
+    index.folder = options_.folder + "/vectors";
+    index.graph = {.metric = Metric::cosine, .n_dims = kDims, .has_codes = true};
+    index.label = options_.embedder;
+    auto opened = VectorIndex::open(index, pool_);
+    ASSERT_TRUE(opened);
+    // The number that the next chunk gets.
+    ASSERT_TRUE((*opened)->add(std::vector<int64_t>{2}, embedded("law"), pool_).ok());
+    Database database = *Database::open(options_.folder + "/store.db", false);
+    ASSERT_TRUE(database.run("UPDATE about SET value = 'no' WHERE key = 'closed'").ok());
+  }
+  open();
+  EXPECT_EQ(store_->stats()->n_vectors, 1);
+  ASSERT_TRUE(add("b", "The law."));
+  EXPECT_EQ(store_->stats()->n_vectors, 2);
+}
+
+TEST_F(MemoryStoreTest, ABackupIsAWholeStore) {
+  ASSERT_TRUE(add("a", "The sea.\n\nThe bread that was baked on the shore in the morning hours."));
+  ASSERT_TRUE(store_->backup(folder_ / "copy").ok());
+  EXPECT_FALSE(store_->backup(folder_ / "copy").ok());
+  ASSERT_TRUE(add("b", "The stars."));
+  store_.reset();
+  options_.folder = folder_ / "copy";
+  open();
+  EXPECT_EQ(store_->stats()->n_documents, 1);
+  EXPECT_EQ(store_->stats()->n_vectors, 2);
+  EXPECT_EQ(texts({.vector = embedded("bread"), .words = "bread", .k = 1})[0].substr(0, 9),
+            "The bread");
+}
+
+TEST_F(MemoryStoreTest, BadDocumentsAreRefusedAndLoseNothing) {
+  ASSERT_TRUE(add("a", "The sea."));
+  const std::vector<TextChunk> chunks = {{0, 4, ""}};
+  const std::vector<float> vector = {1, 0, 0, 0};
+  const std::vector<float> nothing(4);
+  EXPECT_FALSE(store_->add({"", "text", chunks, vector}, pool_));
+  EXPECT_FALSE(store_->add({"a", "tex", chunks, vector}, pool_));
+  EXPECT_FALSE(store_->add({"a", "text", chunks, std::span(vector).first(3)}, pool_));
+  EXPECT_FALSE(store_->add({"a", "text", chunks, nothing}, pool_));
+  EXPECT_FALSE(store_->add({"a", "text", chunks, vector, Json("no object")}, pool_));
+  EXPECT_EQ(texts({.words = "sea", .k = 5}), std::vector<std::string>{"The sea."});
+  EXPECT_EQ(texts({.vector = embedded("sea"), .k = 5}), std::vector<std::string>{"The sea."});
+}
+
+TEST_F(MemoryStoreTest, ADamagedTextIsNoticed) {
+  ASSERT_TRUE(add("a", "The lighthouse by the sea."));
+  store_.reset();
+  const std::string path = options_.folder + "/store.db";
+  std::string bytes = *read_text_file(path);
+  for (size_t at = bytes.find("lighthouse"); at != bytes.npos; at = bytes.find("lighthouse", at)) {
+    bytes[at] = 'f';
+  }
+  std::ofstream(path, std::ios::binary) << bytes;
+  open();
+  const auto found = store_->search({.vector = embedded("sea"), .k = 1});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code(), Code::corrupt);
+  EXPECT_NE(found.error().message().find("of a is damaged"), std::string::npos);
+}
+
+TEST_F(MemoryStoreTest, OtherFilesAreRefused) {
+  store_.reset();
+  fs::remove(options_.folder + "/store.db");
+  std::ofstream(options_.folder + "/store.db") << "SQLite format 3? no";
+  EXPECT_EQ(MemoryStore::open(options_, pool_).error().code(), Code::corrupt);
+  fs::remove(options_.folder + "/store.db");
+  {
+    Database other = *Database::open(options_.folder + "/store.db", false);
+    ASSERT_TRUE(other.run("CREATE TABLE x(y); PRAGMA application_id = 7").ok());
+  }
+  EXPECT_EQ(MemoryStore::open(options_, pool_).error().code(), Code::corrupt);
+  fs::remove(options_.folder + "/store.db");
+  open();
+  store_.reset();
+  {
+    Database newer = *Database::open(options_.folder + "/store.db", false);
+    ASSERT_TRUE(newer.run("PRAGMA user_version = 2").ok());
+  }
+  EXPECT_EQ(MemoryStore::open(options_, pool_).error().code(), Code::unsupported);
+}
+
+}  // namespace
+}  // namespace ruv::store_test
