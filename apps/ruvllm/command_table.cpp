@@ -36,6 +36,7 @@ constexpr Subcommand kSubcommands[] = {
     {"train", train_command, "Train a model or an adapter on texts or answers", kModels},
     {"learn", learn_command, "Learn from feedback, step by step, and take it back", kModels},
     {"lora", lora_command, "What adapters hold, and making one of several", kModels},
+    {"memory", memory_command, "Keep documents, and find what fits a question", kModels},
     {"sessions", sessions_command, "List, show and delete kept conversations", kModels},
     {"cache", cache_command, "What is kept on disk, and removing what can be made again", kModels},
     {"tokenize", tokenize_command, "Text to token ids and back", kInside},

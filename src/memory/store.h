@@ -114,6 +114,8 @@ class MemoryStore {
               std::unique_ptr<VectorIndex> index)
       : options_(options), database_(std::move(database)), index_(std::move(index)) {}
 
+  // That a store which exists has this embedder and length.
+  static Status check_kind(const MemoryStoreOptions& options);
   Status claim();
   Status reconcile(WorkerPool& pool);
   Result<std::vector<int64_t>> chunk_ids(int64_t document) const;

@@ -48,10 +48,26 @@ Result<MemoryStore::Kind> MemoryStore::kind_of(const std::string& folder) {
   return kind;
 }
 
-// The index is opened first, as its lock keeps other processes away.
+Status MemoryStore::check_kind(const MemoryStoreOptions& options) {
+  if (!file_exists(database_path(options.folder))) return {};
+  const Kind has = TRY(kind_of(options.folder));
+  if (has.n_dims == 0) return {};
+  if (has.embedder != options.embedder) {
+    return fail(Code::invalid, "{}: its vectors are of another model: {}; not {}", options.folder,
+                has.embedder, options.embedder);
+  }
+  if (has.n_dims != options.n_dims) {
+    return fail(Code::invalid, "{}: its vectors have {} numbers, not {}", options.folder,
+                has.n_dims, options.n_dims);
+  }
+  return {};
+}
+
+// The index is opened before the database, as its lock keeps other processes away.
 Result<std::unique_ptr<MemoryStore>> MemoryStore::open(const MemoryStoreOptions& options,
                                                        WorkerPool& pool) {
   TRY(make_folder(options.folder));
+  TRY(check_kind(options));
   auto index = TRY(VectorIndex::open(index_options(options), pool));
   const std::string path = database_path(options.folder);
   Database database = TRY(Database::open(path, options.syncs));
@@ -69,15 +85,6 @@ Status MemoryStore::claim() {
   if (TRY(get_about(database_, "n_dims")).empty()) {
     TRY(put_about(database_, "embedder", options_.embedder));
     TRY(put_about(database_, "n_dims", n_dims));
-  }
-  const std::string embedder = TRY(get_about(database_, "embedder"));
-  if (embedder != options_.embedder) {
-    return fail(Code::invalid, "{}: its vectors are of {}, not of {}", options_.folder, embedder,
-                options_.embedder);
-  }
-  const std::string has = TRY(get_about(database_, "n_dims"));
-  if (has != n_dims) {
-    return fail(Code::invalid, "{}: vectors of {} numbers, not {}", options_.folder, has, n_dims);
   }
   was_closed_ = TRY(get_about(database_, "closed")) == "yes";
   return put_about(database_, "closed", "no");

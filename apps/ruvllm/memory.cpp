@@ -1,0 +1,284 @@
+// ruvllm memory: a store of documents on disk, found by what they mean and by their words.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "command_line.h"
+#include "commands.h"
+#include "consent.h"
+#include "data_folder.h"
+#include "memory/store.h"
+#include "memory_embedder.h"
+#include "standard_input.h"
+#include "terminal.h"
+
+namespace ruv {
+namespace {
+
+constexpr int64_t kListedAtOnce = 1000;
+constexpr const char* kActions = "add, search, list, rm, stats or backup";
+
+struct MemoryCall {
+  std::string action;
+  std::vector<std::string> words;
+  std::string store;
+  EmbedderCall embedder;
+  ChunkOptions chunks;
+  std::string name;
+  std::vector<std::string> metadata;
+  int64_t k = 5;
+  bool words_only = false;
+  bool removes_damaged = false;
+  bool syncs = false;
+  bool yes = false;
+  bool json = false;
+};
+
+std::string folder_of(const MemoryCall& call) {
+  return call.store.empty() ? default_data_folder() + "/memory" : call.store;
+}
+
+Result<std::unique_ptr<MemoryStore>> open_store(const MemoryCall& call,
+                                                const MemoryStore::Kind& kind, WorkerPool& pool) {
+  MemoryStoreOptions options;
+  options.folder = folder_of(call);
+  options.embedder = kind.embedder;
+  options.n_dims = kind.n_dims;
+  options.syncs = call.syncs;
+  options.removes_damaged = call.removes_damaged;
+  auto store = TRY(MemoryStore::open(options, pool));
+  if (const int64_t n = TRY(store->stats()).n_damaged; n > 0) {
+    fmt::print(stderr, "{} damaged vectors were removed; add their documents again\n", n);
+  }
+  return store;
+}
+
+// A store that is there already, as it is.
+Result<std::unique_ptr<MemoryStore>> open_known(const MemoryCall& call, WorkerPool& pool) {
+  return open_store(call, TRY(MemoryStore::kind_of(folder_of(call))), pool);
+}
+
+// "key=value": whole numbers, true and false as such, all else as a text.
+Result<Json> metadata_of(const std::vector<std::string>& pairs) {
+  Json metadata = Json::object();
+  for (const std::string& pair : pairs) {
+    const size_t equals = pair.find('=');
+    if (equals == pair.npos || equals == 0) {
+      return fail(Code::invalid, "--meta {}: give KEY=VALUE", pair);
+    }
+    const std::string key = pair.substr(0, equals), value = pair.substr(equals + 1);
+    const auto parsed = parse_json(value, "--meta");
+    const bool is_plain = parsed && (parsed->is_number_integer() || parsed->is_boolean());
+    metadata[key] = is_plain ? *parsed : Json(value);
+  }
+  return metadata;
+}
+
+bool is_markdown(const std::string& name) {
+  return name.ends_with(".md") || name.ends_with(".markdown");
+}
+
+// `store` is opened, or made, when the first document is ready for it.
+Status add_one(std::unique_ptr<MemoryStore>& store, Embedder& embedder, const MemoryCall& call,
+               const std::string& name, std::string_view text, WorkerPool& pool) {
+  Json metadata = TRY(metadata_of(call.metadata));
+  ChunkOptions options = call.chunks;
+  options.form = is_markdown(name) ? TextForm::markdown : TextForm::plain;
+  const std::vector<TextChunk> chunks = TRY(chunks_of(text, options));
+  const std::vector<float> vectors = TRY(embedder.of_chunks(text, chunks));
+  if (store == nullptr) store = TRY(open_store(call, embedder.kind(), pool));
+  const int64_t id = TRY(store->add({name, text, chunks, vectors, std::move(metadata)}, pool));
+  if (call.json) {
+    print_json_line(Json{{"name", name}, {"id", id}, {"n_chunks", chunks.size()}});
+  } else {
+    fmt::print("{}: {} chunks\n", name, chunks.size());
+  }
+  return {};
+}
+
+Status add(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
+  const auto embedder = TRY(Embedder::open(line, call.embedder));
+  std::unique_ptr<MemoryStore> store;
+  for (const std::string& file : call.words) {
+    const bool is_input = file == "-";
+    const std::string text = is_input ? TRY(read_stdin()) : TRY(read_text_file(file));
+    const std::string name = call.name.empty() ? file : call.name;
+    const Status status = add_one(store, *embedder, call, name, text, pool);
+    if (!status.ok()) return with_context(file, status);
+  }
+  return {};
+}
+
+void print_found(const FoundChunk& chunk, int64_t place, bool json) {
+  if (json) {
+    Json found{
+        {"id", chunk.id},       {"document", chunk.document},       {"first", chunk.first},
+        {"end", chunk.end},     {"headings", chunk.headings},       {"text", chunk.text},
+        {"score", chunk.score}, {"vector_rank", chunk.vector_rank}, {"word_rank", chunk.word_rank}};
+    if (chunk.vector_rank > 0) found["similarity"] = 1 - double{chunk.distance};
+    print_json_line(found);
+    return;
+  }
+  fmt::print("{}. {}:{}-{}{}{}\n{}\n\n", place, chunk.document, chunk.first, chunk.end,
+             chunk.headings.empty() ? "" : "  ", chunk.headings, chunk.text);
+}
+
+Status search(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
+  std::string words;
+  for (const std::string& word : call.words) words += (words.empty() ? "" : " ") + word;
+  const MemoryStore::Kind known = TRY(MemoryStore::kind_of(folder_of(call)));
+  MemoryQuery query{.words = words, .k = call.k};
+  query.metadata = TRY(metadata_of(call.metadata));
+  std::vector<float> vector;
+  MemoryStore::Kind kind = known;
+  if (!call.words_only) {
+    const auto embedder = TRY(Embedder::open(line, call.embedder));
+    kind = embedder->kind();
+    vector = TRY(embedder->of_query(words));
+    query.vector = vector;
+  }
+  const auto store = TRY(open_store(call, kind, pool));
+  int64_t place = 0;
+  for (const FoundChunk& chunk : TRY(store->search(query))) {
+    print_found(chunk, ++place, call.json);
+  }
+  return {};
+}
+
+Status list(const MemoryCall& call, WorkerPool& pool) {
+  const auto store = TRY(open_known(call, pool));
+  std::string after;
+  for (;;) {
+    const auto documents = TRY(store->list(after, kListedAtOnce));
+    for (const StoredDocument& one : documents) {
+      if (call.json) {
+        print_json_line(Json{{"name", one.name},
+                             {"id", one.id},
+                             {"n_chunks", one.n_chunks},
+                             {"n_bytes", one.n_bytes},
+                             {"added", one.added_s},
+                             {"metadata", one.metadata}});
+      } else {
+        fmt::print("{:>6} chunks  {:>9}  {:%Y-%m-%d %H:%M}  {}{}{}\n", one.n_chunks,
+                   readable_bytes(one.n_bytes), fmt::gmtime(static_cast<std::time_t>(one.added_s)),
+                   one.name, one.metadata.empty() ? "" : "  ",
+                   one.metadata.empty() ? "" : one.metadata.dump());
+      }
+    }
+    if (std::ssize(documents) < kListedAtOnce) return {};
+    after = documents.back().name;
+  }
+}
+
+Result<int> remove(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
+  const auto store = TRY(open_known(call, pool));
+  std::string question;
+  for (const std::string& name : call.words) question += name + "\n";
+  if (!has_consent(line, question + "Remove from memory?", call.yes)) return kJobFailed;
+  std::string missing;
+  for (const std::string& name : call.words) {
+    if (!TRY(store->remove(name, pool))) missing += (missing.empty() ? "" : ", ") + name;
+  }
+  if (missing.empty()) return kDone;
+  return fail(Code::not_found, "{}: not in memory; `ruvllm memory list` shows the names", missing);
+}
+
+Status stats(const MemoryCall& call, WorkerPool& pool) {
+  const auto store = TRY(open_known(call, pool));
+  const MemoryStore::Stats stats = TRY(store->stats());
+  if (call.json) {
+    print_json_line(Json{{"folder", folder_of(call)},
+                         {"embedder", stats.embedder},
+                         {"n_dims", stats.n_dims},
+                         {"n_documents", stats.n_documents},
+                         {"n_chunks", stats.n_chunks},
+                         {"n_vectors", stats.n_vectors},
+                         {"n_text_bytes", stats.n_text_bytes}});
+    return {};
+  }
+  fmt::print("folder     {}\nembedder   {}\nvectors    {} of {} numbers\ndocuments  {}, {}\n",
+             folder_of(call), stats.embedder, stats.n_vectors, stats.n_dims, stats.n_documents,
+             readable_bytes(stats.n_text_bytes));
+  fmt::print("chunks     {}\n", stats.n_chunks);
+  return {};
+}
+
+void declare(CommandLine& line, MemoryCall& call) {
+  line.example("ruvllm memory add notes.md", "Keeps a document");
+  line.example("ruvllm memory search \"when does the ship leave?\"", "The chunks that fit best");
+  line.example("ruvllm memory rm notes.md", "Forgets it");
+  line.text("action", call.action, kActions);
+  line.choices({"add", "search", "list", "rm", "stats", "backup"});
+  line.words("what", call.words,
+             "Files for add, \"-\" for stdin; the query; names for rm; a new folder for backup");
+  line.text("--store", call.store,
+            "The folder of the store; $XDG_DATA_HOME/ruvllm/memory or "
+            "~/.local/share/ruvllm/memory when absent");
+  line.flag("--json", call.json, "A line of JSON for each result");
+  {
+    const OptionGroup group(line, "Adding");
+    line.text("--name", call.name, "The document's name, in place of the file's");
+    line.texts("--meta", call.metadata,
+               "KEY=VALUE that the document has, or that found ones must have; repeatable");
+    line.integer("--chunk-bytes", call.chunks.most_bytes, 16, 1 << 20,
+                 "The longest chunk: shorter ones are found more precisely and say less");
+    line.integer("--overlap-bytes", call.chunks.overlap_bytes, 0, 1 << 19,
+                 "What a chunk repeats of the one before, where a paragraph is cut");
+    line.flag("--sync", call.syncs, "Wait for the disk, so that a loss of power loses nothing");
+  }
+  {
+    const OptionGroup group(line, "Searching");
+    line.integer("--top,-k", call.k, 1, 10'000, "How many chunks");
+    line.flag("--words-only", call.words_only, "By words alone, without a model");
+  }
+  line.flag("--yes,-y", call.yes, "Remove without asking");
+  line.flag("--remove-damaged", call.removes_damaged,
+            "Open a store with damaged vectors without those");
+  add_embedder_flags(line, call.embedder);
+}
+
+Result<int> act(const CommandLine& line, const MemoryCall& call) {
+  WorkerPool pool(call.embedder.engine.n_threads);
+  if (call.action == "rm") return remove(line, call, pool);
+  Status status;
+  if (call.action == "add") status = add(line, call, pool);
+  if (call.action == "search") status = search(line, call, pool);
+  if (call.action == "list") status = list(call, pool);
+  if (call.action == "stats") status = stats(call, pool);
+  if (call.action == "backup") {
+    status = TRY(open_known(call, pool))->backup(call.words[0]);
+  }
+  if (!status.ok()) return tl::unexpected(status);
+  return kDone;
+}
+
+// What is wrong with the words of an action; empty: nothing.
+std::string wrong_words(const MemoryCall& call) {
+  const std::string& action = call.action;
+  const bool wants = action == "add" || action == "search" || action == "rm" || action == "backup";
+  if (!wants && action != "list" && action != "stats") {
+    return fmt::format("{}: give {}", action.empty() ? "no action" : action, kActions);
+  }
+  if (wants && call.words.empty()) return action + ": give what to " + action;
+  if (!wants && !call.words.empty()) return action + " takes no " + call.words[0];
+  if (action == "backup" && call.words.size() > 1) return "backup: give one folder";
+  if (!call.name.empty() && call.words.size() > 1) return "--name is for one document";
+  return {};
+}
+
+}  // namespace
+
+int memory_command(int argc, char** argv) {
+  MemoryCall call;
+  CommandLine line("memory", "Keeps documents, and finds the parts of them that fit a question.");
+  declare(line, call);
+  if (const std::optional<int> code = line.parse(argc, argv)) return *code;
+  if (const std::string wrong = wrong_words(call); !wrong.empty()) return line.wrong_call(wrong);
+  const Result<int> code = act(line, call);
+  return code ? *code : line.failed(code.error());
+}
+
+}  // namespace ruv

@@ -1,0 +1,87 @@
+#include "memory_embedder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "text_lines.h"
+
+namespace ruv {
+namespace {
+
+// Texts whose vectors are in memory at once.
+constexpr size_t kChunksAtOnce = 256;
+
+}  // namespace
+
+void add_embedder_flags(CommandLine& line, EmbedderCall& call) {
+  const OptionGroup group(line, "Vectors");
+  call.engine.max_sequences = 8;
+  line.text("--model,-m", call.model, kModelHelp);
+  add_load_flags(line, call.load);
+  add_text_flags(line, call.engine, call.truncate);
+}
+
+Result<std::unique_ptr<Embedder>> Embedder::open(const CommandLine& line,
+                                                 const EmbedderCall& call) {
+  const ChosenModel chosen = TRY(chosen_model(call.model));
+  const auto model = TRY(open_model(chosen, call.engine.n_threads, call.load));
+  std::unique_ptr<Embedder> embedder(new Embedder());
+  embedder->info_ = TRY(embed_info(*model));
+  embedder->engine_ = TRY(open_engine(line, chosen.path, model, call.engine));
+  embedder->most_tokens_ = TRY(most_tokens(*embedder->engine_));
+  embedder->truncates_ = call.truncate;
+  const ModelInfo info = model_info(*model);
+  embedder->kind_.n_dims = embedder->info_.n_dims;
+  embedder->kind_.embedder =
+      fmt::format("{}, {}, {} parameters, {}, {} pooling", info.name, info.architecture,
+                  info.n_params, info.format, pooling_name(embedder->info_.pooling));
+  return embedder;
+}
+
+Result<std::vector<float>> Embedder::of_texts(std::span<const std::string> texts,
+                                              const char* purpose) {
+  EmbedPrompt prompt;
+  if (std::ranges::any_of(info_.prompts, [&](const auto& one) { return one.first == purpose; })) {
+    prompt.name = purpose;
+  }
+  if (truncates_) prompt.max_tokens = most_tokens_;
+  std::vector<float> vectors;
+  for (size_t at = 0; at < texts.size(); at += kChunksAtOnce) {
+    std::vector<std::vector<Token>> ids;
+    for (size_t i = at; i < std::min(texts.size(), at + kChunksAtOnce); ++i) {
+      auto tokens = TRY(tokenize_embedding(engine_->model(), texts[i], prompt));
+      if (std::ssize(tokens) > most_tokens_) {
+        return fail(Code::invalid,
+                    "chunk {}: {} tokens, more than the model's {}; give a smaller --chunk-bytes, "
+                    "or --truncate",
+                    i + 1, tokens.size(), most_tokens_);
+      }
+      if (tokens.empty()) return fail(Code::invalid, "chunk {}: it gives no tokens", i + 1);
+      ids.push_back(std::move(tokens));
+    }
+    for (const Embedding& one : TRY(engine_->embed_all(std::move(ids), {}))) {
+      vectors.insert(vectors.end(), one.numbers.begin(), one.numbers.end());
+    }
+  }
+  return vectors;
+}
+
+Result<std::vector<float>> Embedder::of_chunks(std::string_view text,
+                                               std::span<const TextChunk> chunks) {
+  std::vector<std::string> texts;
+  for (const TextChunk& chunk : chunks) {
+    std::string& one = texts.emplace_back(chunk.headings);
+    if (!one.empty()) one += "\n";
+    one +=
+        text.substr(static_cast<size_t>(chunk.first), static_cast<size_t>(chunk.end - chunk.first));
+  }
+  return of_texts(texts, "document");
+}
+
+Result<std::vector<float>> Embedder::of_query(std::string_view query) {
+  const std::string texts[] = {std::string(query)};
+  return of_texts(texts, "query");
+}
+
+}  // namespace ruv

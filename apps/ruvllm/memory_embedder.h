@@ -1,0 +1,48 @@
+// The vectors of `ruvllm memory`: of chunks that are kept, and of what is looked for.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "memory/store.h"
+#include "open_engine.h"
+#include "open_model.h"
+#include "ruv/embed.h"
+
+namespace ruv {
+
+struct EmbedderCall {
+  std::string model;
+  LoadCall load;
+  EngineCall engine;
+  bool truncate = false;
+};
+void add_embedder_flags(CommandLine& line, EmbedderCall& call);
+
+class Embedder {
+ public:
+  // Fails: as open_model, embed_info, open_engine.
+  static Result<std::unique_ptr<Embedder>> open(const CommandLine& line, const EmbedderCall& call);
+
+  // What a store keeps of it: the model's name, family, size, format and pooling. Vectors of models
+  // that differ in these are not comparable.
+  const MemoryStore::Kind& kind() const { return kind_; }
+  // With the model's prompt for documents, where it has one; a chunk's headings precede its text.
+  // Fails: invalid (a chunk of too many tokens, by its place), as Engine::embed_all.
+  Result<std::vector<float>> of_chunks(std::string_view text, std::span<const TextChunk> chunks);
+  // With the model's prompt for queries.
+  Result<std::vector<float>> of_query(std::string_view query);
+
+ private:
+  Embedder() = default;
+  Result<std::vector<float>> of_texts(std::span<const std::string> texts, const char* purpose);
+
+  std::unique_ptr<Engine> engine_;
+  EmbedInfo info_;
+  MemoryStore::Kind kind_;
+  int64_t most_tokens_ = 0;
+  bool truncates_ = false;
+};
+
+}  // namespace ruv

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Tests of `ruvllm memory` through the real binary: documents are kept, found, replaced, removed and
+copied, and what is wrong is named.
+
+Usage: memory_cli_test.py --binary RUVLLM --source FOLDER [TestName]...
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import sqlite3
+import sys
+import tempfile
+import unittest
+
+from program import Program, call
+
+SHIP = "# The ship\n\nIt sails on Tuesday at nine.\n\n## Crew\n\nThe cook is called Quillfeather.\n"
+BREAD = "Rye bread needs a day.\n\nWheat bread is quicker.\n"
+
+
+class Memory(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.store = os.path.join(self.folder, "store")
+
+    def write(self, name, text):
+        path = pathlib.Path(self.folder, name)
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def memory(self, *arguments, text=None):
+        return call("memory", *arguments, "--store", self.store, text=text)
+
+    def lines(self, *arguments, text=None):
+        made = self.memory(*arguments, "--json", text=text)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return [json.loads(line) for line in made.stdout.splitlines()]
+
+    def fails(self, words, *arguments, code=1, text=None):
+        made = self.memory(*arguments, text=text)
+        self.assertEqual(made.returncode, code, made.stdout + made.stderr)
+        self.assertIn(words, made.stderr)
+
+    def test_documents_are_kept_found_replaced_and_removed(self):
+        ship, bread = self.write("ship.md", SHIP), self.write("bread.txt", BREAD)
+        added = self.lines("add", ship, bread, "--meta", "year=2020")
+        self.assertEqual([one["n_chunks"] for one in added], [2, 1])
+        found = self.lines("search", "who", "is", "Quillfeather?", "-k", "1")[0]
+        self.assertEqual(found["document"], ship)
+        self.assertEqual(found["headings"], "The ship > Crew")
+        self.assertEqual(SHIP[found["first"]:found["end"]], found["text"])
+        self.assertEqual(found["word_rank"], 1)
+        self.assertGreater(found["vector_rank"], 0)
+        self.assertEqual(len(self.lines("search", "bread", "--words-only")), 1)
+        self.assertEqual(self.lines("search", "bread", "--words-only", "--meta", "year=2021"), [])
+        # A text of its own, under a name, in place of the file's.
+        self.lines("add", "-", "--name", bread, text="Oats are boiled.")
+        self.assertEqual(self.lines("search", "rye", "--words-only"), [])
+        listed = self.lines("list")
+        self.assertEqual([one["name"] for one in listed], sorted([ship, bread]))
+        self.assertEqual([one["metadata"] for one in listed], [{}, {"year": 2020}])
+        self.assertEqual(self.lines("stats")[0]["n_vectors"], 3)
+        self.assertEqual(self.memory("rm", ship, "--yes").returncode, 0)
+        self.assertEqual(self.lines("search", "Quillfeather", "--words-only"), [])
+        self.assertEqual(self.lines("stats")[0]["n_vectors"], 1)
+
+    def test_a_copy_is_a_store_and_the_file_one_of_sqlite(self):
+        self.lines("add", self.write("ship.md", SHIP))
+        copy = os.path.join(self.folder, "copy")
+        self.assertEqual(self.memory("backup", copy).returncode, 0)
+        self.fails("exists", "backup", copy)
+        shutil.rmtree(self.store)
+        self.store = copy
+        self.assertEqual(self.lines("search", "Quillfeather", "-k", "1")[0]["word_rank"], 1)
+        with sqlite3.connect(os.path.join(copy, "store.db")) as database:
+            self.assertEqual(database.execute("PRAGMA integrity_check").fetchone()[0], "ok")
+            count = database.execute("SELECT count(*) FROM chunks").fetchone()[0]
+        database.close()
+        self.assertEqual(count, 2)
+
+    def test_what_is_wrong_is_named(self):
+        self.fails("no memory store", "search", "x")
+        self.fails("give add, search", "foo", code=2)
+        self.fails("give what to search", "search", code=2)
+        self.fails("list takes no x", "list", "x", code=2)
+        self.fails("--name is for one", "add", "a", "b", "--name", "c", code=2)
+        ship = self.write("ship.md", SHIP)
+        self.fails("KEY=VALUE", "add", ship, "--meta", "year")
+        self.fails("no.md: ", "add", os.path.join(self.folder, "no.md"))
+        bad = pathlib.Path(self.folder, "bad.txt")
+        bad.write_bytes(b"ab\xff")
+        self.fails("byte 2: not UTF-8", "add", str(bad))
+        long = self.write("long.txt", "Words and words. " * 50)
+        self.fails("more than the model's", "add", long, "--ctx", "64")
+        self.fails("no memory store", "list")
+        self.lines("add", ship)
+        self.fails("no, no2: not in memory", "rm", "no", "no2", "--yes")
+        self.fails("of another model", "search", "x", "--model", self.other_model())
+        # What stays of a store that another program has.
+        self.assertEqual(len(self.lines("list")), 1)
+
+    def other_model(self):
+        path = os.path.join(self.folder, "other.gguf")
+        made = call("quantize", "--model", Program.model, "--type", "f16", "--requantize", "--out",
+                    path)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return path
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--source", required=True)
+    arguments, rest = parser.parse_known_args()
+    Program.binary, Program.source = arguments.binary, arguments.source
+    Program.model = Program.find_model()
+    if not Program.model:
+        print("no model to test with")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
