@@ -3,6 +3,7 @@
 #include "memory/chunks.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/utf8.h"
 
