@@ -12,6 +12,7 @@
 #include "data_folder.h"
 #include "memory/store.h"
 #include "memory_embedder.h"
+#include "shown_text.h"
 #include "standard_input.h"
 #include "terminal.h"
 
@@ -94,7 +95,7 @@ Status add_one(std::unique_ptr<MemoryStore>& store, Embedder& embedder, const Me
   if (call.json) {
     print_json_line(Json{{"name", name}, {"id", id}, {"n_chunks", chunks.size()}});
   } else {
-    fmt::print("{}: {} chunks\n", name, chunks.size());
+    fmt::print("{}: {} chunks\n", shown_text(name, kWholeText), chunks.size());
   }
   return {};
 }
@@ -112,6 +113,17 @@ Status add(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
   return {};
 }
 
+// What a document says is shown without what could act on the terminal, line by line.
+std::string shown_lines(std::string_view text) {
+  std::string shown;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    shown += shown_text(text.substr(at, end - at), kWholeText) + "\n";
+    at = end + 1;
+  }
+  return shown;
+}
+
 void print_found(const FoundChunk& chunk, int64_t place, bool json) {
   if (json) {
     Json found{
@@ -122,8 +134,9 @@ void print_found(const FoundChunk& chunk, int64_t place, bool json) {
     print_json_line(found);
     return;
   }
-  fmt::print("{}. {}:{}-{}{}{}\n{}\n\n", place, chunk.document, chunk.first, chunk.end,
-             chunk.headings.empty() ? "" : "  ", chunk.headings, chunk.text);
+  fmt::print("{}. {}:{}-{}{}{}\n{}\n", place, shown_text(chunk.document, kWholeText), chunk.first,
+             chunk.end, chunk.headings.empty() ? "" : "  ", shown_text(chunk.headings, kWholeText),
+             shown_lines(chunk.text));
 }
 
 Status search(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
@@ -162,10 +175,10 @@ Status list(const MemoryCall& call, WorkerPool& pool) {
                              {"added", one.added_s},
                              {"metadata", one.metadata}});
       } else {
-        fmt::print("{:>6} chunks  {:>9}  {:%Y-%m-%d %H:%M}  {}{}{}\n", one.n_chunks,
+        const std::string metadata = one.metadata.empty() ? "" : "  " + one.metadata.dump();
+        fmt::print("{:>6} chunks  {:>9}  {:%Y-%m-%d %H:%M}  {}\n", one.n_chunks,
                    readable_bytes(one.n_bytes), fmt::gmtime(static_cast<std::time_t>(one.added_s)),
-                   one.name, one.metadata.empty() ? "" : "  ",
-                   one.metadata.empty() ? "" : one.metadata.dump());
+                   shown_text(one.name + metadata, kWholeText));
       }
     }
     if (std::ssize(documents) < kListedAtOnce) return {};

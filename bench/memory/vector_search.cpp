@@ -1,11 +1,14 @@
 // Builds an index and searches it.
 //
-//   ruv_bench_memory VECTORS QUERIES n_dims=128 m=16 build=200 threads=2 k=10 ef=20,40,80
+//   ruv_bench_memory VECTORS QUERIES n_dims=128 m=16 build=200 threads=2 search_threads=1 k=10
+//   ef=20,40,80
 //
 // Both files hold float32, one vector after the other. Prints a line of JSON for the build, and one
-// for each ef with the seconds of all queries and the numbers that were found.
+// for each ef with the seconds of all queries and the numbers that were found. With ef=stdin each
+// line of standard input is such a list, so that another program can take turns with it.
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <map>
 #include <string>
 
@@ -81,8 +84,17 @@ Status run(const std::string& vectors_path, const std::string& queries_path,
   std::printf("{\"build_seconds\": %.6f, \"bytes\": %lld}\n", seconds_since(start),
               static_cast<long long>(index.n_bytes()));
   std::fflush(stdout);
-  for (const int64_t ef : list_of(options.contains("ef") ? options["ef"] : "20,40,80")) {
-    search_all(index, queries, number("k", 10), ef, pool);
+  WorkerPool searching(static_cast<int>(number("search_threads", 1)));
+  const auto search = [&](const std::string& list) {
+    for (const int64_t ef : list_of(list)) {
+      search_all(index, queries, number("k", 10), ef, searching);
+    }
+    std::fflush(stdout);
+  };
+  if (options["ef"] == "stdin") {
+    for (std::string line; std::getline(std::cin, line);) search(line);
+  } else {
+    search(options.contains("ef") ? options["ef"] : "20,40,80");
   }
   return {};
 }

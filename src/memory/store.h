@@ -62,7 +62,8 @@ struct FoundChunk {
 
 struct MemoryQuery {
   std::span<const float> vector = {};  // empty: by words alone
-  std::string_view words = {};         // empty: by the vector alone
+  // Any of the first 64 words; empty: by the vector alone.
+  std::string_view words = {};
   int64_t k = 5;
   // Only documents whose metadata have these members with these values: texts, whole
   // numbers, booleans.

@@ -37,6 +37,10 @@ Status prepare_schema(Database& database, const std::string& path) {
     return change.commit();
   }
   if (application != kApplication) return fail(Code::corrupt, "{}: not a memory store", path);
+  // Ours has neither: they would run what a stranger wrote.
+  const int64_t n_programs =
+      TRY(database.number("SELECT count(*) FROM sqlite_schema WHERE type IN ('view', 'trigger')"));
+  if (n_programs > 0) return fail(Code::corrupt, "{}: has views or triggers", path);
   if (version != kStoreVersion) {
     return fail(Code::unsupported, "{}: version {} of a store; this program reads {}", path,
                 version, kStoreVersion);

@@ -252,6 +252,12 @@ TEST_F(MemoryStoreTest, OtherFilesAreRefused) {
   open();
   store_.reset();
   {
+    Database changed = *Database::open(options_.folder + "/store.db", false);
+    ASSERT_TRUE(changed.run("CREATE VIEW other AS SELECT 1").ok());
+    EXPECT_EQ(MemoryStore::open(options_, pool_).error().code(), Code::corrupt);
+    ASSERT_TRUE(changed.run("DROP VIEW other").ok());
+  }
+  {
     Database newer = *Database::open(options_.folder + "/store.db", false);
     ASSERT_TRUE(newer.run("PRAGMA user_version = 2").ok());
   }

@@ -81,6 +81,13 @@ class Memory(unittest.TestCase):
         database.close()
         self.assertEqual(count, 2)
 
+    def test_texts_do_not_act_on_the_terminal(self):
+        self.lines("add", "-", "--name", "a\x1b[31mb", text="# T\x1b]0;x\x07\n\nred \x1b[31m\nline")
+        shown = self.memory("search", "red").stdout + self.memory("list").stdout
+        self.assertNotIn("\x1b", shown)
+        self.assertNotIn("\x07", shown)
+        self.assertIn("\nline\n", shown)
+
     def test_what_is_wrong_is_named(self):
         self.fails("no memory store", "search", "x")
         self.fails("give add, search", "foo", code=2)
