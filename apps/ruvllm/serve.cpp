@@ -320,6 +320,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
                                call.sampling, call.adapters, call.learn};
   TRY(add_models(line, call, served, parts, models));
   TRY(models.load_first([&](const OpenAiService& first) {
+    server->watch_signals();
     print_start(call, first, models.list().size(), url_of(*server, call.server),
                 grpc_url(call, grpc.get()));
   }));

@@ -37,6 +37,7 @@ class SocketServer final : public HttpServer {
                                        : listener_.listen_on_file(options.socket_file);
   }
   uint16_t port() const override { return listener_.port(); }
+  void watch_signals() override;
   bool run() override;
   RequestGate& gate() override { return gate_; }
   void stop() override {
@@ -57,6 +58,7 @@ class SocketServer final : public HttpServer {
   asio::steady_timer pause_;
   asio::signal_set signals_;
   asio::signal_set reload_signals_;
+  bool watches_signals_ = false;
   RequestGate gate_;
 };
 
@@ -151,19 +153,22 @@ void SocketServer::start_accepting() {
   });
 }
 
+void SocketServer::watch_signals() {
+  watches_signals_ = true;
+  if (!state_.options.stop_on_signals) return;
+  signals_.add(SIGINT);
+  signals_.add(SIGTERM);
+  signals_.async_wait([this](const error_code& error, int) {
+    if (!error) begin_stop();
+  });
+  if (!state_.options.reload) return;
+  reload_signals_.add(SIGHUP);
+  wait_for_reload();
+}
+
 // The network thread's loop.
 bool SocketServer::run() {
-  if (state_.options.stop_on_signals) {
-    signals_.add(SIGINT);
-    signals_.add(SIGTERM);
-    signals_.async_wait([this](const error_code& error, int) {
-      if (!error) begin_stop();
-    });
-    if (state_.options.reload) {
-      reload_signals_.add(SIGHUP);
-      wait_for_reload();
-    }
-  }
+  if (!watches_signals_) watch_signals();
   start_accepting();
   for (bool running = true; running;) {
     try {

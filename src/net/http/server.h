@@ -89,6 +89,10 @@ class HttpServer {
   virtual uint16_t port() const = 0;
   // By which other transports ask the same routes. It is there as long as the server.
   virtual RequestGate& gate() = 0;
+  // From now on the signals of ServerOptions::stop_on_signals do not end the process: run() ends
+  // when one came. run() calls it; a program calls it before it says that it serves, and after what
+  // a signal should still end at once, such as loading a model. Call it once, or leave it to run().
+  virtual void watch_signals() = 0;
   // Serves until stop() and the last connection is closed. Call it once. False: a worker is still
   // busy, for example waiting for a disk that does not answer. The server and everything that
   // routes use must then stay alive: end the process without destroying them.

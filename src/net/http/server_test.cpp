@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "net/http/test_server.h"
 
 namespace ruv {
@@ -305,6 +307,15 @@ TEST_F(ServerTest, StopLetsAnswersFinish) {
   EXPECT_EQ(client.read_response().body, "finished");
   EXPECT_FALSE(client.read_more());
   EXPECT_EQ(n_disconnects_, 0);
+}
+
+// As one that comes after a program said that it serves, and before it does.
+TEST(Server, ASignalBeforeItRunsIsNotLost) {
+  const auto server = HttpServer::create({.port = 0, .stop_on_signals = true}, {});
+  ASSERT_TRUE(server);
+  (*server)->watch_signals();
+  ASSERT_EQ(std::raise(SIGTERM), 0);
+  EXPECT_TRUE((*server)->run());
 }
 
 TEST(ServerAddress, WrongOnesAreErrors) {
