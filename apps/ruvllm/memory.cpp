@@ -48,6 +48,7 @@ Result<std::unique_ptr<MemoryStore>> open_store(const MemoryCall& call,
   options.folder = folder_of(call);
   options.embedder = kind.embedder;
   options.n_dims = kind.n_dims;
+  options.probe = kind.probe;
   options.syncs = call.syncs;
   options.removes_damaged = call.removes_damaged;
   auto store = TRY(MemoryStore::open(options, pool));

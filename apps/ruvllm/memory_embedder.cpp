@@ -11,6 +11,8 @@ namespace {
 
 // Texts whose vectors are in memory at once.
 constexpr size_t kChunksAtOnce = 256;
+// Never changes: stores have its vector.
+constexpr std::string_view kProbe = "The lighthouse keeper counted 17 red boats before breakfast.";
 
 }  // namespace
 
@@ -36,6 +38,7 @@ Result<std::unique_ptr<Embedder>> Embedder::open(const CommandLine& line,
   embedder->kind_.embedder =
       fmt::format("{}, {}, {} parameters, {}, {} pooling", info.name, info.architecture,
                   info.n_params, info.format, pooling_name(embedder->info_.pooling));
+  embedder->kind_.probe = TRY(embedder->of_query(kProbe));
   return embedder;
 }
 

@@ -25,8 +25,8 @@ class Embedder {
   // Fails: as open_model, embed_info, open_engine.
   static Result<std::unique_ptr<Embedder>> open(const CommandLine& line, const EmbedderCall& call);
 
-  // What a store keeps of it: the model's name, family, size, format and pooling. Vectors of models
-  // that differ in these are not comparable.
+  // What a store keeps of it: the model's name, family, size, format and pooling, and its vector of
+  // a sentence.
   const MemoryStore::Kind& kind() const { return kind_; }
   // With the model's prompt for documents, where it has one; a chunk's headings precede its text.
   // Fails: invalid (a chunk of too many tokens, by its place), as Engine::embed_all.

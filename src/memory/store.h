@@ -21,10 +21,14 @@ namespace ruv {
 
 struct MemoryStoreOptions {
   std::string folder;  // made where it is missing
-  // The embedding model, whose vectors alone can be compared with each other, and their length.
-  // Cosine is the distance.
+  // The embedding model, as it is shown, and the length of its vectors. Cosine is the distance.
   std::string embedder;
   int64_t n_dims = 0;
+  // The model's vector of a text that is the same for all models: vectors of different models
+  // cannot be compared, and names do not tell models apart. A store keeps the first one, and is
+  // opened by models whose own is as good as equal; so a model may be in another format. Empty:
+  // names are compared.
+  std::vector<float> probe = {};
   // Changes survive a loss of power; costs the time of a disk's write for each.
   bool syncs = false;
   // Opens a store with damaged vectors without those: their chunks are found by their words alone.
@@ -74,7 +78,7 @@ struct MemoryQuery {
 
 class MemoryStore {
  public:
-  // Makes a store, or opens it. Fails: invalid (another embedder or length), unavailable (another
+  // Makes a store, or opens it. Fails: invalid (of another model), unavailable (another
   // process has it), corrupt, unsupported (of a newer version), out_of_memory, as files.
   static Result<std::unique_ptr<MemoryStore>> open(const MemoryStoreOptions& options,
                                                    WorkerPool& pool);
@@ -84,6 +88,7 @@ class MemoryStore {
   struct Kind {
     std::string embedder;
     int64_t n_dims = 0;
+    std::vector<float> probe = {};
   };
   static Result<Kind> kind_of(const std::string& folder);
 

@@ -1,5 +1,6 @@
 // Opening a store, and copying one.
 #include <algorithm>
+#include <cmath>
 
 #include "base/folder.h"
 #include "memory/store.h"
@@ -16,6 +17,19 @@ Status put_about(Database& database, std::string_view key, std::string_view valu
   return statement.run();
 }
 
+// The least cosine of two vectors of one text by one model in two formats: 8 bits and more.
+constexpr double kSameModel = 0.99;
+
+double cosine(std::span<const float> a, std::span<const float> b) {
+  double product = 0, square_a = 0, square_b = 0;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    product += double{a[i]} * double{b[i]};
+    square_a += double{a[i]} * double{a[i]};
+    square_b += double{b[i]} * double{b[i]};
+  }
+  return square_a > 0 && square_b > 0 ? product / std::sqrt(square_a * square_b) : 0;
+}
+
 // Empty where there is none.
 Result<std::string> get_about(const Database& database, std::string_view key) {
   DbStatement statement = TRY(database.prepare("SELECT value FROM about WHERE key = ?1"));
@@ -29,7 +43,7 @@ VectorIndexOptions index_options(const MemoryStoreOptions& options) {
   VectorIndexOptions index;
   index.folder = options.folder + "/vectors";
   index.graph = {.metric = Metric::cosine, .n_dims = options.n_dims, .has_codes = true};
-  index.label = options.embedder;
+  index.label = "memory store";
   index.syncs = options.syncs;
   index.removes_damaged = options.removes_damaged;
   return index;
@@ -45,6 +59,10 @@ Result<MemoryStore::Kind> MemoryStore::kind_of(const std::string& folder) {
   Kind kind;
   kind.embedder = TRY(get_about(database, "embedder"));
   kind.n_dims = TRY(database.number("SELECT value FROM about WHERE key = 'n_dims'"));
+  const std::string probe = TRY(get_about(database, "probe"));
+  kind.probe.resize(probe.size() / sizeof(float));
+  std::ranges::copy(as_bytes(probe).first(kind.probe.size() * sizeof(float)),
+                    std::as_writable_bytes(std::span(kind.probe)).begin());
   return kind;
 }
 
@@ -52,9 +70,13 @@ Status MemoryStore::check_kind(const MemoryStoreOptions& options) {
   if (!file_exists(database_path(options.folder))) return {};
   const Kind has = TRY(kind_of(options.folder));
   if (has.n_dims == 0) return {};
-  if (has.embedder != options.embedder) {
-    return fail(Code::invalid, "{}: its vectors are of another model: {}; not {}", options.folder,
-                has.embedder, options.embedder);
+  const bool has_probes = !has.probe.empty() && !options.probe.empty();
+  const bool is_same = has_probes ? has.probe.size() == options.probe.size() &&
+                                        cosine(has.probe, options.probe) >= kSameModel
+                                  : has.embedder == options.embedder;
+  if (!is_same) {
+    return fail(Code::invalid, "{}: its vectors are of another model: {}; this one is {}",
+                options.folder, has.embedder, options.embedder);
   }
   if (has.n_dims != options.n_dims) {
     return fail(Code::invalid, "{}: its vectors have {} numbers, not {}", options.folder,
@@ -84,6 +106,9 @@ Status MemoryStore::claim() {
   const std::string n_dims = std::to_string(options_.n_dims);
   if (TRY(get_about(database_, "n_dims")).empty()) {
     TRY(put_about(database_, "embedder", options_.embedder));
+    if (!options_.probe.empty()) {
+      TRY(put_about(database_, "probe", as_text(std::as_bytes(std::span(options_.probe)))));
+    }
     TRY(put_about(database_, "n_dims", n_dims));
   }
   was_closed_ = TRY(get_about(database_, "closed")) == "yes";

@@ -171,6 +171,29 @@ TEST_F(MemoryStoreTest, IsWhatItWasAndRefusesAnotherEmbedder) {
   open();
 }
 
+// By a vector of theirs, not by their names.
+TEST_F(MemoryStoreTest, ModelsAreToldApartByWhatTheyGive) {
+  store_.reset();
+  fs::remove_all(options_.folder);
+  options_.probe = {1, 2, 3, 4};
+  open();
+  ASSERT_TRUE(add("a", "The sea."));
+  store_.reset();
+  MemoryStoreOptions other = options_;
+  other.embedder = "the same by another name";
+  other.probe = {1.01F, 2, 3, 4};
+  EXPECT_TRUE(MemoryStore::open(other, pool_));
+  other.embedder = options_.embedder;
+  other.probe = {4, 3, 2, 1};
+  EXPECT_EQ(MemoryStore::open(other, pool_).error().code(), Code::invalid);
+  other.probe = {1, 2, 3};
+  EXPECT_EQ(MemoryStore::open(other, pool_).error().code(), Code::invalid);
+  other.probe.clear();
+  EXPECT_TRUE(MemoryStore::open(other, pool_));
+  EXPECT_EQ(MemoryStore::kind_of(options_.folder)->probe, options_.probe);
+  open();
+}
+
 // What a crash leaves between the vectors and the commit.
 TEST_F(MemoryStoreTest, VectorsWithoutChunksAreRemovedAtOpen) {
   ASSERT_TRUE(add("a", "The sea."));
@@ -179,7 +202,7 @@ TEST_F(MemoryStoreTest, VectorsWithoutChunksAreRemovedAtOpen) {
     VectorIndexOptions index;
     index.folder = options_.folder + "/vectors";
     index.graph = {.metric = Metric::cosine, .n_dims = kDims, .has_codes = true};
-    index.label = options_.embedder;
+    index.label = "memory store";
     auto opened = VectorIndex::open(index, pool_);
     ASSERT_TRUE(opened);
     // The number that the next chunk gets.

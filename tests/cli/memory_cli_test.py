@@ -110,11 +110,22 @@ class Memory(unittest.TestCase):
         self.assertEqual(len(self.lines("list")), 1)
 
     def other_model(self):
+        """Of the same name, family and size, with weights that were drawn anew."""
         path = os.path.join(self.folder, "other.gguf")
+        made = call("train", "--model", Program.model, "--file", self.write("text", "sea " * 99),
+                    "--fresh", "1", "--steps", "1", "--sequences", "1", "--ctx", "16", "--type",
+                    "f16", "--out", path)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return path
+
+    def test_a_model_in_another_format_finds_the_same(self):
+        self.lines("add", self.write("ship.md", SHIP))
+        path = os.path.join(self.folder, "f16.gguf")
         made = call("quantize", "--model", Program.model, "--type", "f16", "--requantize", "--out",
                     path)
         self.assertEqual(made.returncode, 0, made.stderr)
-        return path
+        found = self.lines("search", "who cooks", "-k", "1", "--model", path)
+        self.assertEqual(found[0]["document"], os.path.join(self.folder, "ship.md"))
 
 
 def main():
