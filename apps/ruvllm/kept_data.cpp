@@ -82,6 +82,13 @@ std::vector<FileGroup> kept_responses(const KeptPlaces& places) {
   return conversations(below(places.cache, "responses"));
 }
 
+std::vector<FileGroup> kept_documents(const KeptPlaces& places) {
+  const std::string folder = below(places.data, "memory");
+  FileGroup all{"", files_in(folder)};
+  for (const FolderEntry& file : files_in(below(folder, "vectors"))) all.files.push_back(file);
+  return {all};
+}
+
 std::vector<FileGroup> one_file(const std::string& path) {
   if (path.empty() || !file_exists(path)) return {};
   const Result<FileStamp> stamp = stamp_of(path);
@@ -231,6 +238,9 @@ constexpr KeptKind kKinds[] = {
     {"sessions", "kept conversations",
      [](const KeptPlaces& places) { return below(places.cache, "sessions"); }, Cleaning::never,
      "`ruvllm sessions delete`", kept_sessions},
+    {"memory", "documents that `ruvllm memory` keeps",
+     [](const KeptPlaces& places) { return below(places.data, "memory"); }, Cleaning::never,
+     "`ruvllm memory rm`", kept_documents},
     {"models", "models of the hub, shared with other programs",
      [](const KeptPlaces& places) { return places.hub; }, Cleaning::never, "`ruvllm rm`",
      hub_models},

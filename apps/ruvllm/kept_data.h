@@ -14,7 +14,7 @@ namespace ruv {
 struct KeptPlaces {
   std::string packed;  // the folder of packed weights
   std::string cache;   // of prefixes, sessions and responses
-  std::string data;    // of the history and of names
+  std::string data;    // of the history, of names and of documents
   std::string config;  // the configuration file
   std::string hub;     // the hub's cache
   std::string ollama;  // Ollama's folders
