@@ -117,11 +117,19 @@ Result<int64_t> MemoryStore::add(const NewDocument& document, WorkerPool& pool) 
   TRY(index_->add(ids, document.vectors, pool));
   if (const Status status = change.commit(); !status.ok()) {
     // Where this fails as well, they are removed when the store is opened the next time.
-    (void)index_->remove(ids, pool);
+    (void)drop_vectors(ids, pool);
     return tl::unexpected(status);
   }
-  TRY(index_->remove(replaced, pool));
+  TRY(drop_vectors(replaced, pool));
   return id;
+}
+
+// Vectors that stay are not shown, as they have no chunk.
+Status MemoryStore::drop_vectors(std::span<const int64_t> ids, WorkerPool& pool) {
+  const auto n = index_->remove(ids, pool);
+  if (n) return {};
+  is_clean_ = false;
+  return n.error();
 }
 
 Result<bool> MemoryStore::remove(std::string_view name, WorkerPool& pool) {
@@ -132,7 +140,7 @@ Result<bool> MemoryStore::remove(std::string_view name, WorkerPool& pool) {
   const std::vector<int64_t> ids = TRY(chunk_ids(id));
   TRY(remove_rows(id));
   TRY(change.commit());
-  TRY(index_->remove(ids, pool));
+  TRY(drop_vectors(ids, pool));
   return true;
 }
 

@@ -127,6 +127,7 @@ class MemoryStore {
   Result<std::vector<int64_t>> chunk_ids(int64_t document) const;
   Result<int64_t> document_id(std::string_view name) const;  // 0: none
   Status remove_rows(int64_t document);
+  Status drop_vectors(std::span<const int64_t> ids, WorkerPool& pool);
   Result<std::vector<int64_t>> insert_rows(const NewDocument& document, int64_t id);
   // The chunks of documents that a query may find.
   Result<std::vector<int64_t>> allowed(const Json& metadata) const;
@@ -140,6 +141,7 @@ class MemoryStore {
   mutable Database database_;
   std::unique_ptr<VectorIndex> index_;
   bool was_closed_ = false;
+  bool is_clean_ = true;  // false: there are vectors without a chunk, to be removed at open()
 
   mutable Mutex searches_lock_;
   mutable std::vector<std::unique_ptr<HnswSearch>> searches_;  // that no search uses now

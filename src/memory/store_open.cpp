@@ -129,7 +129,7 @@ Status MemoryStore::reconcile(WorkerPool& pool) {
 
 // What fails here is done again when the store is opened the next time.
 MemoryStore::~MemoryStore() {
-  if (index_->checkpoint().ok()) (void)put_about(database_, "closed", "yes");
+  if (is_clean_ && index_->checkpoint().ok()) (void)put_about(database_, "closed", "yes");
 }
 
 Status MemoryStore::backup(const std::string& folder) const {
