@@ -71,7 +71,7 @@ class Codes(Ours):
 
 
 class Hnswlib:
-    name = "hnswlib " + getattr(hnswlib, "__version__", "")
+    name = "hnswlib"
 
     def __init__(self, options, folder, vectors, queries):
         self.index = hnswlib.Index("l2", vectors.shape[1])
