@@ -31,6 +31,8 @@ constexpr ForeignOption kForeign[] = {
     {"--context-shift", "--context-shift"},
     {"--ssl-cert-file", "--tls-cert"},
     {"--ssl-key-file", "--tls-key"},
+    {"--lora-scaled --control-vector --control-vector-scaled", "--lora", "with PATH or PATH=SCALE"},
+    {"--control-vector-layer-range", "", "all directions of a control vector are added"},
     {"--log-disable", "--log", "with the value off"},
     {"-f --file", "", "a prompt in a file comes through stdin: cat FILE | ruvllm run"},
     {"-cnv --conversation -i --interactive", "", "a conversation is held by `ruvllm chat`"},

@@ -70,8 +70,6 @@ Result<bool> DbStatement::step() {
 
 int64_t DbStatement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 
-double DbStatement::real(int column) const { return sqlite3_column_double(statement_, column); }
-
 std::string_view DbStatement::text(int column) const {
   const auto* const bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (bytes == nullptr) return {};
@@ -134,8 +132,6 @@ Result<int64_t> Database::number(std::string_view query) const {
 }
 
 int64_t Database::last_id() const { return sqlite3_last_insert_rowid(connection_); }
-
-int64_t Database::n_changed() const { return sqlite3_changes64(connection_); }
 
 Status Database::copy_to(const std::string& path) {
   if (file_exists(path)) return fail(Code::invalid, "{}: exists", path);

@@ -27,7 +27,6 @@ class DbStatement {
   Result<bool> step();
   // Columns of the row, from 0. Texts are valid until the next step.
   int64_t integer(int column) const;
-  double real(int column) const;
   std::string_view text(int column) const;
   // Ends the statement, which may be bound and stepped anew.
   void reset();
@@ -58,8 +57,6 @@ class Database {
   Result<int64_t> number(std::string_view query) const;
   // The number of the row that was inserted last.
   int64_t last_id() const;
-  // Rows that the last statement changed.
-  int64_t n_changed() const;
   // Writes a copy, which is whole whatever is written meanwhile. Fails: invalid (the file exists),
   // as run().
   Status copy_to(const std::string& path);

@@ -30,7 +30,6 @@ class IndexLog {
   Status add(Kind kind, Bytes first, Bytes second = {});
   // Returns when what was added survives a loss of power.
   Status sync() { return file_.sync(); }
-  uint64_t n_bytes() const { return file_.n_bytes(); }
 
  private:
   explicit IndexLog(AppendFile file) : file_(std::move(file)) {}

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/test_safetensors.h"
+#include "format/gguf_writer.h"
 #include "format/test_folder.h"
 #include "train/trainer.h"
 
@@ -126,6 +127,29 @@ TEST_F(MergeInto, StopsAndRefusesWithoutAFile) {
   EXPECT_EQ(stopped.error().code(), Code::cancelled);
   const auto other = merge(golden("qwen2"));
   ASSERT_FALSE(other);
+  EXPECT_FALSE(std::filesystem::exists(merged_));
+}
+
+TEST_F(MergeInto, RefusesAControlVector) {
+  const std::string model = golden("llama2");
+  const std::vector<float> numbers(static_cast<size_t>((*load_model(model))->h.n_embd), 1.0F);
+  const std::string path = folder_ + "/steer.gguf";
+  {
+    GgufWriter writer = *GgufWriter::create(path);
+    writer.add_text("general.architecture", "controlvector");
+    const int64_t shape[] = {std::ssize(numbers)};
+    writer.declare_tensor("direction.1", DType::f32, shape);
+    ASSERT_TRUE(writer.begin_tensors().ok());
+    ASSERT_TRUE(writer.write(std::as_bytes(std::span(numbers))).ok());
+    ASSERT_TRUE(writer.commit().ok());
+  }
+  std::vector<AdapterToMerge> adapters;
+  adapters.push_back({*open_adapter(path), 1});
+  const auto merged = merge_into_model(model, adapters, merged_, {});
+  ASSERT_FALSE(merged);
+  EXPECT_EQ(merged.error().code(), Code::unsupported);
+  EXPECT_EQ(merged.error().message(),
+            path + ": is a control vector, which no matrix can have in it");
   EXPECT_FALSE(std::filesystem::exists(merged_));
 }
 

@@ -50,6 +50,7 @@ class Help(unittest.TestCase):
     def test_names_of_other_programs(self):
         for option, says in (("-n", "here it is --max-tokens"), ("--top_k", "here it is --top-k"),
                              ("--ctx-size", "here it is --ctx"),
+                             ("--control-vector", "here it is --lora with PATH or PATH=SCALE"),
                              ("--flash-attn", "attention is always computed block by block")):
             done = call("run", "hi", option, "5")
             self.assertEqual(done.returncode, 2)

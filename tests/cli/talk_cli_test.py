@@ -135,6 +135,7 @@ class Texts(ChatTest):
     def test_pastes_are_asked_for_and_not_left_on(self):
         chat = Terminal("chat", "--model", Program.model, XDG_DATA_HOME=self.folder)
         chat.wait_for(b"\x1b[?2004h")
+        chat.wait_for(b"> ")  # only now is the terminal the line editor's
         chat.send(b"\x04")
         chat.wait_for(b"\x1b[?2004l")
         self.assertEqual(chat.close(), 0)

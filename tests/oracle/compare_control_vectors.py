@@ -84,6 +84,8 @@ def steer(model, draw, prompt, path):
     chosen = sorted(draw.sample(range(1, len(layers)), draw.randint(1, len(layers) - 1)))
     if any(layer not in sizes for layer in chosen):
         raise reference.Refused("layers that are not computed")
+    if any(sizes[layer][1] < 3 for layer in chosen):
+        raise reference.Refused("a stream of two numbers, which layer norm makes 1 and -1")
     scale = draw.choice((1.0, -0.5, 2.0, 0.3))
     generator = np.random.default_rng(draw.randrange(1 << 30))
     every = getattr(model.model.config, "rescale_every", 0)
@@ -140,7 +142,7 @@ def one_case(case, seed, engine):
             if delta > bound:
                 return "different", f"{form}: {delta:.2e} of {bound:.2e}, base {moved:.2e}"
         verdict = "agree" if moved > bound else "too rough" if noise > 0.01 else "no effect"
-        return verdict, ", ".join(deltas)
+        return verdict, ", ".join([*deltas, f"base {moved:.1e} of {bound:.1e}"])
 
 
 def main():
