@@ -33,11 +33,51 @@ void dot_int8(const int8_t* query, const int8_t* const* rows, int64_t n_rows, in
   });
 }
 
+RUV_INLINE __m256i loaded(const void* p) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+}
+
+// Nibbles are unsigned: a pair's products are at most 2 · 15 · 127, so that int16 holds them.
+RUV_INLINE __m256i nibble_sums(__m256i nibbles, const int8_t* query, __m256i sum) {
+  const __m256i pairs = _mm256_maddubs_epi16(nibbles, loaded(query));
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+
+void dot_int4(const int8_t* query, const uint8_t* const* rows, int64_t n_rows, int64_t n,
+              int32_t* out) {
+  __m256i of_query = _mm256_setzero_si256();
+  for (int64_t j = 0; j < n; j += 32) {
+    of_query = nibble_sums(_mm256_set1_epi8(8), query + j, of_query);
+  }
+  const int32_t offset = sum_of(of_query);
+  each_vector(rows, n_rows, n / 2, [&](const uint8_t* row, int64_t i) {
+    __m256i low = _mm256_setzero_si256();
+    __m256i high = _mm256_setzero_si256();
+    for (int64_t j = 0; j < n; j += 64) {
+      const __m256i both = loaded(row + j / 2);
+      low = nibble_sums(Avx2::low_nibbles(both), query + j, low);
+      high = nibble_sums(Avx2::high_nibbles(both), query + j + 32, high);
+    }
+    out[i] = sum_of(_mm256_add_epi32(low, high)) - offset;
+  });
+}
+
+struct Gathered {
+  RUV_INLINE static __m256 up(const float* table, const uint8_t* codes) {
+    const __m256i from = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                                            _mm256_set1_epi32(kCentresOfPart));
+    const __m256i wide =
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes)));
+    return _mm256_i32gather_ps(table, _mm256_add_epi32(from, wide), 4);
+  }
+};
+
 }  // namespace
 
 constinit const DistanceKernels kAvx2Distances = [] {
-  DistanceKernels table = distance_table<Avx2>("avx2");
+  DistanceKernels table = distance_table<Avx2, Gathered>("avx2");
   table.dot_int8 = dot_int8;
+  table.dot_int4 = dot_int4;
   return table;
 }();
 

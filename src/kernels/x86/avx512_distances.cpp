@@ -49,11 +49,43 @@ void hamming(const uint8_t* query, const uint8_t* const* rows, int64_t n_rows, i
   });
 }
 
+void dot_int4(const int8_t* query, const uint8_t* const* rows, int64_t n_rows, int64_t n,
+              int32_t* out) {
+  __m512i of_query = _mm512_setzero_si512();
+  for (int64_t j = 0; j < n; j += 64) {
+    of_query = _mm512_dpbusd_epi32(of_query, _mm512_set1_epi8(8), _mm512_loadu_si512(query + j));
+  }
+  const int32_t offset = _mm512_reduce_add_epi32(of_query);
+  const __m512i low = _mm512_set1_epi8(15);
+  each_vector(rows, n_rows, n / 2, [&](const uint8_t* row, int64_t i) {
+    __m512i sum = _mm512_setzero_si512();
+    for (int64_t j = 0; j < n; j += 64) {
+      const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + j / 2));
+      const __m512i nibbles = _mm512_and_si512(
+          _mm512_inserti64x4(_mm512_castsi256_si512(both), _mm256_srli_epi16(both, 4), 1), low);
+      sum = _mm512_dpbusd_epi32(sum, nibbles, _mm512_loadu_si512(query + j));
+    }
+    out[i] = _mm512_reduce_add_epi32(sum) - offset;
+  });
+}
+
+struct Gathered {
+  RUV_INLINE static __m512 up(const float* table, const uint8_t* codes) {
+    const __m512i from =
+        _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                           _mm512_set1_epi32(kCentresOfPart));
+    const __m512i wide =
+        _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes)));
+    return _mm512_i32gather_ps(_mm512_add_epi32(from, wide), table, 4);
+  }
+};
+
 }  // namespace
 
 constinit const DistanceKernels kAvx512Distances = [] {
-  DistanceKernels table = distance_table<Avx512>("avx512");
+  DistanceKernels table = distance_table<Avx512, Gathered>("avx512");
   table.dot_int8 = dot_int8;
+  table.dot_int4 = dot_int4;
   table.hamming = hamming;
   return table;
 }();
