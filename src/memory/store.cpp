@@ -20,7 +20,6 @@ Status check_document(const NewDocument& document, int64_t n_dims) {
                 kMostNameBytes);
   }
   if (document.name.find('\0') != std::string::npos) return fail(Code::invalid, "a name with NUL");
-  if (!document.metadata.is_object()) return fail(Code::invalid, "metadata: not an object");
   const auto n_chunks = std::ssize(document.chunks);
   if (std::ssize(document.vectors) != n_chunks * n_dims) {
     return fail(Code::invalid, "{} numbers for {} chunks, not {} for each", document.vectors.size(),
@@ -34,6 +33,14 @@ Status check_document(const NewDocument& document, int64_t n_dims) {
                 document.text.size());
   }
   return {};
+}
+
+// As it is kept. Fails: invalid (not an object, too long).
+Result<std::string> written_metadata(const Json& metadata) {
+  if (!metadata.is_object()) return fail(Code::invalid, "metadata: not an object");
+  std::string text = metadata.dump();
+  if (text.size() <= kMostMetadataBytes) return text;
+  return fail(Code::invalid, "metadata of {} bytes, more than {}", text.size(), kMostMetadataBytes);
 }
 
 }  // namespace
@@ -93,11 +100,7 @@ Result<std::vector<int64_t>> MemoryStore::insert_rows(const NewDocument& documen
 
 Result<int64_t> MemoryStore::add(const NewDocument& document, WorkerPool& pool) {
   TRY(check_document(document, options_.n_dims));
-  const std::string metadata = document.metadata.dump();
-  if (metadata.size() > kMostMetadataBytes) {
-    return fail(Code::invalid, "metadata of {} bytes, more than {}", metadata.size(),
-                kMostMetadataBytes);
-  }
+  const std::string metadata = TRY(written_metadata(document.metadata));
   const Lock held(using_);
   DbTransaction change = TRY(DbTransaction::begin(database_));
   std::vector<int64_t> replaced;
@@ -144,25 +147,17 @@ Result<bool> MemoryStore::remove(std::string_view name, WorkerPool& pool) {
   return true;
 }
 
-Result<std::vector<StoredDocument>> MemoryStore::list(std::string_view after, int64_t most) const {
+Result<bool> MemoryStore::set_metadata(std::string_view name, const Json& metadata) {
+  const std::string text = TRY(written_metadata(metadata));
   const Lock held(using_);
+  const int64_t id = TRY(document_id(name));
+  if (id == 0) return false;
   DbStatement statement =
-      TRY(database_.prepare("SELECT id, name, metadata, added_s, n_bytes,"
-                            " (SELECT count(*) FROM chunks WHERE document = documents.id)"
-                            " FROM documents WHERE name > ?1 ORDER BY name LIMIT ?2"));
-  statement.bind(1, after);
-  statement.bind(2, most);
-  std::vector<StoredDocument> documents;
-  while (TRY(statement.step())) {
-    StoredDocument& one = documents.emplace_back();
-    one.id = statement.integer(0);
-    one.name = statement.text(1);
-    one.metadata = TRY(parse_json(statement.text(2), one.name));
-    one.added_s = statement.integer(3);
-    one.n_bytes = statement.integer(4);
-    one.n_chunks = statement.integer(5);
-  }
-  return documents;
+      TRY(database_.prepare("UPDATE documents SET metadata = ?2 WHERE id = ?1"));
+  statement.bind(1, id);
+  statement.bind(2, std::string_view(text));
+  TRY(statement.run());
+  return true;
 }
 
 Result<MemoryStore::Stats> MemoryStore::stats() const {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "base/thread.h"
 #include "memory/chunks.h"
 #include "memory/database.h"
+#include "memory/metadata_filter.h"
 #include "memory/vector_index.h"
 
 namespace ruv {
@@ -57,6 +59,7 @@ struct FoundChunk {
   std::string document;
   int64_t first = 0, end = 0;  // bytes of the document's text
   std::string headings, text;
+  Json metadata = {};  // of the document
   // Reciprocal ranks added up, and the places among the results of each search, from 1; 0: it is
   // not among them.
   double score = 0;
@@ -69,9 +72,10 @@ struct MemoryQuery {
   // Any of the first 64 words; empty: by the vector alone.
   std::string_view words = {};
   int64_t k = 5;
-  // Only documents whose metadata have these members with these values: texts, whole
-  // numbers, booleans.
+  // Only documents whose metadata have these members with these values: texts, numbers, booleans.
   Json metadata = Json::object();
+  // Only documents that this takes, too.
+  MetadataFilter filter = {};
   // How many results of each search are merged; at least k.
   int64_t n_candidates = 50;
 };
@@ -91,6 +95,9 @@ class MemoryStore {
     std::vector<float> probe = {};
   };
   static Result<Kind> kind_of(const std::string& folder);
+  // Whether vectors of the one can be compared with those of the other: by their probes where both
+  // have one, or else by their names.
+  static bool is_same_model(const Kind& a, const Kind& b);
 
   // All calls may come from any thread; changes wait for each other.
 
@@ -104,6 +111,22 @@ class MemoryStore {
   Result<std::vector<FoundChunk>> search(const MemoryQuery& query) const;
   // By name. `after`: the name before the first.
   Result<std::vector<StoredDocument>> list(std::string_view after, int64_t most) const;
+  // Nothing where there is none of this name.
+  Result<std::optional<StoredDocument>> find(std::string_view name) const;
+  // Puts other metadata in the place of a document's. False: there is none of this name. Fails:
+  // invalid, as files.
+  Result<bool> set_metadata(std::string_view name, const Json& metadata);
+
+  // What of a document the store has under its name already.
+  struct Known {
+    // For each chunk the vector of one with the same headings and text; empty: there is none.
+    std::vector<std::vector<float>> vectors;
+    // All is as it is in the store, metadata included: adding it would change nothing.
+    bool is_same = false;
+    int64_t id = 0;  // of the document; 0: there is none
+  };
+  // `document.vectors` are not looked at.
+  Result<Known> known(const NewDocument& document) const;
 
   struct Stats {
     std::string embedder;
@@ -111,6 +134,10 @@ class MemoryStore {
     int64_t n_damaged = 0;  // vectors that were removed at open()
   };
   Result<Stats> stats() const;
+  // Memory that the vectors' graph and codes take, in bytes.
+  int64_t n_bytes() const { return index_->n_bytes(); }
+  // As it was opened: the first that a store had, or that of an equal model.
+  Kind kind() const { return {options_.embedder, options_.n_dims, options_.probe}; }
   // Writes a whole copy to a folder that does not exist, while searches run. Fails: invalid, as
   // files.
   Status backup(const std::string& folder) const;
@@ -130,7 +157,7 @@ class MemoryStore {
   Status drop_vectors(std::span<const int64_t> ids, WorkerPool& pool);
   Result<std::vector<int64_t>> insert_rows(const NewDocument& document, int64_t id);
   // The chunks of documents that a query may find.
-  Result<std::vector<int64_t>> allowed(const Json& metadata) const;
+  Result<std::vector<int64_t>> allowed(const MetadataFilter& filter) const;
   Result<std::vector<int64_t>> by_words(const MemoryQuery& query) const;
   Result<std::vector<VectorIndex::Found>> by_vector(const MemoryQuery& query) const;
   // Fills in the chunk of an id.

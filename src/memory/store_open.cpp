@@ -66,15 +66,16 @@ Result<MemoryStore::Kind> MemoryStore::kind_of(const std::string& folder) {
   return kind;
 }
 
+bool MemoryStore::is_same_model(const Kind& a, const Kind& b) {
+  if (a.probe.empty() || b.probe.empty()) return a.embedder == b.embedder;
+  return a.probe.size() == b.probe.size() && cosine(a.probe, b.probe) >= kSameModel;
+}
+
 Status MemoryStore::check_kind(const MemoryStoreOptions& options) {
   if (!file_exists(database_path(options.folder))) return {};
   const Kind has = TRY(kind_of(options.folder));
   if (has.n_dims == 0) return {};
-  const bool has_probes = !has.probe.empty() && !options.probe.empty();
-  const bool is_same = has_probes ? has.probe.size() == options.probe.size() &&
-                                        cosine(has.probe, options.probe) >= kSameModel
-                                  : has.embedder == options.embedder;
-  if (!is_same) {
+  if (!is_same_model(has, {options.embedder, options.n_dims, options.probe})) {
     return fail(Code::invalid, "{}: its vectors are of another model: {}; this one is {}",
                 options.folder, has.embedder, options.embedder);
   }

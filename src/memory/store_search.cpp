@@ -35,49 +35,12 @@ std::string word_query(std::string_view text) {
   return query;
 }
 
-// A condition on rows of chunks, with two parameters for each member from ?10 on.
-Result<std::string> condition_of(const Json& metadata) {
-  if (!metadata.is_object()) return fail(Code::invalid, "metadata: not an object");
-  std::string condition = "document IN (SELECT id FROM documents WHERE 1";
-  int parameter = 10;
-  for (const auto& [key, value] : metadata.items()) {
-    std::string type;
-    if (value.is_string()) type = "type = 'text'";
-    if (value.is_number_integer()) type = "type IN ('integer', 'real')";
-    if (value.is_boolean()) type = "type IN ('true', 'false')";
-    if (type.empty()) {
-      return fail(Code::unsupported,
-                  "metadata.{}: texts, whole numbers and booleans can be compared", key);
-    }
-    condition += fmt::format(
-        " AND EXISTS (SELECT 1 FROM json_each(documents.metadata)"
-        " WHERE key = ?{} AND value = ?{} AND {})",
-        parameter, parameter + 1, type);
-    parameter += 2;
-  }
-  return condition + ")";
-}
-
-void bind_metadata(DbStatement& statement, const Json& metadata) {
-  int parameter = 10;
-  for (const auto& [key, value] : metadata.items()) {
-    statement.bind(parameter, std::string_view(key));
-    if (value.is_string()) {
-      statement.bind(parameter + 1, value.text());
-    } else {
-      statement.bind(parameter + 1,
-                     value.is_boolean() ? int64_t{value.get<bool>()} : value.get<int64_t>());
-    }
-    parameter += 2;
-  }
-}
-
 }  // namespace
 
-Result<std::vector<int64_t>> MemoryStore::allowed(const Json& metadata) const {
-  const std::string condition = TRY(condition_of(metadata));
-  DbStatement statement = TRY(database_.prepare("SELECT id FROM chunks WHERE " + condition));
-  bind_metadata(statement, metadata);
+Result<std::vector<int64_t>> MemoryStore::allowed(const MetadataFilter& filter) const {
+  DbStatement statement =
+      TRY(database_.prepare("SELECT id FROM chunks WHERE " + filter.condition()));
+  filter.bind(statement);
   std::vector<int64_t> ids;
   while (TRY(statement.step())) ids.push_back(statement.integer(0));
   return ids;
@@ -87,17 +50,17 @@ Result<std::vector<int64_t>> MemoryStore::by_words(const MemoryQuery& query) con
   const std::string words = word_query(query.words);
   if (words.empty()) return std::vector<int64_t>();
   std::string text = "SELECT words.rowid FROM words ";
-  if (query.metadata.empty()) {
+  if (query.filter.empty()) {
     text += "WHERE words MATCH ?1";
   } else {
     text += "JOIN chunks ON chunks.id = words.rowid WHERE words MATCH ?1 AND ";
-    text += TRY(condition_of(query.metadata));
+    text += query.filter.condition();
   }
   text += " ORDER BY words.rank, words.rowid LIMIT ?2";
   DbStatement statement = TRY(database_.prepare(text));
   statement.bind(1, std::string_view(words));
   statement.bind(2, query.n_candidates);
-  bind_metadata(statement, query.metadata);
+  query.filter.bind(statement);
   std::vector<int64_t> ids;
   while (TRY(statement.step())) ids.push_back(statement.integer(0));
   return ids;
@@ -106,9 +69,9 @@ Result<std::vector<int64_t>> MemoryStore::by_words(const MemoryQuery& query) con
 Result<std::vector<VectorIndex::Found>> MemoryStore::by_vector(const MemoryQuery& query) const {
   SearchOptions options{.k = query.n_candidates, .n_looked_at = 2 * query.n_candidates};
   NodeSet among;
-  if (!query.metadata.empty()) {
+  if (!query.filter.empty()) {
     const Lock held(using_);
-    const std::vector<int64_t> ids = TRY(allowed(query.metadata));
+    const std::vector<int64_t> ids = TRY(allowed(query.filter));
     among = index_->nodes_of(ids);
     options.among = &among;
   }
@@ -127,9 +90,9 @@ Result<std::vector<VectorIndex::Found>> MemoryStore::by_vector(const MemoryQuery
 
 // False: the chunk was removed meanwhile.
 Result<bool> MemoryStore::read_chunk(FoundChunk& chunk) const {
-  DbStatement statement =
-      TRY(database_.prepare("SELECT document, first, end, headings, text, hash, name FROM chunks"
-                            " JOIN documents ON documents.id = document WHERE chunks.id = ?1"));
+  DbStatement statement = TRY(
+      database_.prepare("SELECT document, first, end, headings, text, hash, name, metadata FROM"
+                        " chunks JOIN documents ON documents.id = document WHERE chunks.id = ?1"));
   statement.bind(1, chunk.id);
   if (!TRY(statement.step())) return false;
   const int64_t document = statement.integer(0);
@@ -138,6 +101,7 @@ Result<bool> MemoryStore::read_chunk(FoundChunk& chunk) const {
   chunk.headings = statement.text(3);
   chunk.text = statement.text(4);
   chunk.document = statement.text(6);
+  chunk.metadata = TRY(parse_json(statement.text(7), chunk.document));
   const int64_t hash = hash_of_chunk(document, chunk.first, chunk.end, chunk.headings, chunk.text);
   if (hash == statement.integer(5)) return true;
   return fail(Code::corrupt, "{}/store.db: chunk {} of {} is damaged; add the document again",
@@ -153,6 +117,7 @@ Result<std::vector<FoundChunk>> MemoryStore::search(const MemoryQuery& asked) co
     return fail(Code::invalid, "k is {}, not 1 to {}", query.k, kMostCandidates);
   }
   query.n_candidates = std::clamp(query.n_candidates, query.k, kMostCandidates);
+  query.filter = TRY(MetadataFilter::of_members(query.metadata)).both(query.filter);
   std::vector<VectorIndex::Found> near;
   if (!query.vector.empty()) near = TRY(by_vector(query));
   std::unordered_map<int64_t, FoundChunk> merged;

@@ -125,6 +125,113 @@ TEST_F(MemoryStoreTest, MetadataFilterBothSearches) {
   EXPECT_FALSE(store_->search({.words = "sea", .metadata = {{"lang", nullptr}}}));
 }
 
+// Each filter with the documents that it takes, by words and by vectors.
+TEST_F(MemoryStoreTest, FiltersCompareMetadata) {
+  ASSERT_TRUE(add("one", "The sea in the morning.", {{"lang", "en"}, {"year", 2020}, {"x", 0.1}}));
+  ASSERT_TRUE(add("two", "The sea at night.", {{"lang", "en"}, {"draft", true}, {"year", 2021}}));
+  ASSERT_TRUE(add("three", "La sea.", {{"lang", "es"}, {"year", "2020"}}));
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"type": "eq", "key": "lang", "value": "en"})", "one two"},
+      {R"({"type": "ne", "key": "lang", "value": "en"})", "three"},
+      {R"({"type": "eq", "key": "x", "value": 0.1})", "one"},
+      {R"({"type": "eq", "key": "year", "value": 2020.0})", "one"},
+      {R"({"type": "gt", "key": "year", "value": 2020})", "two"},
+      {R"({"type": "gte", "key": "year", "value": 2019.5})", "one two"},
+      {R"({"type": "lt", "key": "year", "value": 2021})", "one"},
+      {R"({"type": "lte", "key": "year", "value": "2020"})", "three"},
+      {R"({"type": "eq", "key": "draft", "value": true})", "two"},
+      {R"({"type": "ne", "key": "draft", "value": true})", "one three"},
+      {R"({"type": "in", "key": "year", "value": ["2020", 2021]})", "three two"},
+      {R"({"type": "nin", "key": "draft", "value": [true, "x"]})", "one three"},
+      {R"({"type": "or", "filters": [{"type": "eq", "key": "lang", "value": "es"},
+           {"type": "and", "filters": [{"type": "eq", "key": "lang", "value": "en"},
+             {"type": "gt", "key": "year", "value": 2020}]}]})",
+       "three two"},
+      {R"({"type": "eq", "key": "x') OR 1 --?", "value": "' OR 1 ?"})", ""}};
+  const std::vector<float> sea = embedded("sea");
+  for (const auto& [text, names] : cases) {
+    const auto filter = MetadataFilter::parse(*parse_json(text, "filter"), "filters");
+    ASSERT_TRUE(filter) << text << " " << filter.error().message();
+    for (const bool by_words : {true, false}) {
+      MemoryQuery query{.k = 5, .filter = *filter};
+      if (by_words) query.words = "sea";
+      if (!by_words) query.vector = sea;
+      const auto found = store_->search(query);
+      ASSERT_TRUE(found) << text << " " << found.error().message();
+      std::vector<std::string> all;
+      for (const FoundChunk& chunk : *found) all.push_back(chunk.document);
+      std::ranges::sort(all);
+      std::string joined;
+      for (const std::string& name : all) joined += (joined.empty() ? "" : " ") + name;
+      EXPECT_EQ(joined, names) << text;
+    }
+  }
+  const MemoryQuery both{.words = "sea",
+                         .k = 5,
+                         .metadata = {{"lang", "en"}},
+                         .filter = *MetadataFilter::parse(*parse_json(cases[1].first, ""), "")};
+  EXPECT_TRUE(texts(both).empty());
+}
+
+TEST(MetadataFilters, ThatSayNothingClearAreRefusedWithTheirPlace) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"[]", "'f' must be"},
+      {"{}", "'f.type'"},
+      {R"({"type": "like", "key": "a", "value": "x"})", "'f.type'"},
+      {R"({"type": "eq", "value": "x"})", "'f.key'"},
+      {R"({"type": "eq", "key": "a"})", "'f.value' is required"},
+      {R"({"type": "eq", "key": "a", "value": [1]})", "'f.value'"},
+      {R"({"type": "gt", "key": "a", "value": true})", "'f.value'"},
+      {R"({"type": "in", "key": "a", "value": "x"})", "'f.value'"},
+      {R"({"type": "in", "key": "a", "value": [{}]})", "'f.value[0]'"},
+      {R"({"type": "eq", "key": "a", "value": 1, "boost": 2})", "'f.boost'"},
+      {R"({"type": "and", "filters": []})", "'f.filters'"},
+      {R"({"type": "and", "filters": [{"type": "eq", "key": "a", "value": 1}, 3]})",
+       "'f.filters[1]'"}};
+  for (const auto& [text, part] : cases) {
+    const auto filter = MetadataFilter::parse(*parse_json(text, "filter"), "f");
+    ASSERT_FALSE(filter) << text;
+    EXPECT_NE(filter.error().message().find(part), std::string::npos) << filter.error().message();
+  }
+  Json many = {{"type", "in"}, {"key", "a"}, {"value", Json::array()}};
+  for (size_t i = 0; i <= MetadataFilter::kMostComparisons; ++i) many["value"].push_back(i);
+  EXPECT_FALSE(MetadataFilter::parse(many, "f"));
+  Json deep = {{"type", "eq"}, {"key", "a"}, {"value", 1}};
+  for (int i = 0; i < 90; ++i) {
+    Json outer = {{"type", "and"}};
+    outer["filters"].push_back(std::move(deep));
+    deep = std::move(outer);
+  }
+  EXPECT_TRUE(MetadataFilter::parse(deep, "f"));
+}
+
+TEST_F(MemoryStoreTest, KnowsWhatItHasOfADocument) {
+  const std::string text = "Words of the sea.\n\nAnd a second paragraph on the law of it, or so.";
+  const auto known_of = [&](const std::string& changed, const Json& metadata) {
+    const auto chunks = *chunks_of(changed, {.most_bytes = 60, .overlap_bytes = 0});
+    return *store_->known({"a", changed, chunks, {}, metadata});
+  };
+  EXPECT_EQ(known_of(text, Json::object()).id, 0);
+  ASSERT_TRUE(add("a", text, {{"year", 1}}));
+  EXPECT_TRUE(known_of(text, {{"year", 1}}).is_same);
+  EXPECT_FALSE(known_of(text, {{"year", 2}}).is_same);
+  const auto changed = known_of("New " + text.substr(6), {{"year", 1}});
+  EXPECT_FALSE(changed.is_same);
+  ASSERT_EQ(changed.vectors.size(), 2U);
+  EXPECT_TRUE(changed.vectors[0].empty());
+  EXPECT_EQ(changed.vectors[1].size(), static_cast<size_t>(kDims));
+  // The same parts in another order are another document.
+  EXPECT_FALSE(known_of("And a second paragraph on the law of it, or so.\n\nWords of the sea.",
+                        {{"year", 1}})
+                   .is_same);
+  EXPECT_TRUE(*store_->set_metadata("a", {{"year", 2}}));
+  EXPECT_FALSE(*store_->set_metadata("b", {{"year", 2}}));
+  EXPECT_FALSE(store_->set_metadata("a", 3));
+  EXPECT_EQ((*store_->find("a"))->metadata, (Json{{"year", 2}}));
+  EXPECT_EQ((*store_->search({.words = "law", .k = 1}))[0].metadata, (Json{{"year", 2}}));
+  EXPECT_FALSE(*store_->find("b"));
+}
+
 TEST_F(MemoryStoreTest, ReplacesAndRemovesWholeDocuments) {
   const int64_t first = *add("a", "Old words of the sea.");
   const int64_t second =

@@ -1,0 +1,92 @@
+// What a store says of its documents, and what of a new one it has already.
+#include <unordered_map>
+
+#include "memory/store.h"
+
+namespace ruv {
+namespace {
+
+constexpr std::string_view kDocumentColumns =
+    "SELECT id, name, metadata, added_s, n_bytes,"
+    " (SELECT count(*) FROM chunks WHERE document = documents.id) FROM documents";
+
+// The row that a statement with these columns has come to. Fails: corrupt (its metadata).
+Result<StoredDocument> read_document(const DbStatement& statement) {
+  StoredDocument one;
+  one.id = statement.integer(0);
+  one.name = statement.text(1);
+  one.metadata = TRY(parse_json(statement.text(2), one.name));
+  one.added_s = statement.integer(3);
+  one.n_bytes = statement.integer(4);
+  one.n_chunks = statement.integer(5);
+  return one;
+}
+
+// What is embedded of a chunk, as one text.
+std::string chunk_key(std::string_view headings, std::string_view text) {
+  return std::to_string(headings.size()) + ":" + std::string(headings) + std::string(text);
+}
+
+}  // namespace
+
+Result<std::vector<StoredDocument>> MemoryStore::list(std::string_view after, int64_t most) const {
+  const Lock held(using_);
+  DbStatement statement = TRY(
+      database_.prepare(std::string(kDocumentColumns) + " WHERE name > ?1 ORDER BY name LIMIT ?2"));
+  statement.bind(1, after);
+  statement.bind(2, most);
+  std::vector<StoredDocument> documents;
+  while (TRY(statement.step())) documents.push_back(TRY(read_document(statement)));
+  return documents;
+}
+
+Result<std::optional<StoredDocument>> MemoryStore::find(std::string_view name) const {
+  const Lock held(using_);
+  DbStatement statement =
+      TRY(database_.prepare(std::string(kDocumentColumns) + " WHERE name = ?1"));
+  statement.bind(1, name);
+  if (!TRY(statement.step())) return std::optional<StoredDocument>();
+  return std::optional<StoredDocument>(TRY(read_document(statement)));
+}
+
+// Vectors that are damaged, and so removed, are not there: their chunks count as new.
+Result<MemoryStore::Known> MemoryStore::known(const NewDocument& document) const {
+  Known known;
+  known.vectors.resize(document.chunks.size());
+  const auto before = TRY(find(document.name));
+  if (!before) return known;
+  known.id = before->id;
+  // In the order in which they were added, which is that of the text.
+  std::vector<TextChunk> places;
+  std::vector<std::string> keys;
+  std::unordered_map<std::string, int64_t> ids;
+  {
+    const Lock held(using_);
+    DbStatement statement = TRY(database_.prepare(
+        "SELECT id, first, end, headings, text FROM chunks WHERE document = ?1 ORDER BY id"));
+    statement.bind(1, before->id);
+    while (TRY(statement.step())) {
+      places.push_back({statement.integer(1), statement.integer(2), {}});
+      keys.push_back(chunk_key(statement.text(3), statement.text(4)));
+      ids[keys.back()] = statement.integer(0);
+    }
+  }
+  known.is_same = before->n_bytes == std::ssize(document.text) &&
+                  before->metadata == document.metadata && keys.size() == document.chunks.size();
+  for (size_t i = 0; i < document.chunks.size(); ++i) {
+    const TextChunk& chunk = document.chunks[i];
+    const auto first = static_cast<size_t>(chunk.first);
+    const std::string key = chunk_key(
+        chunk.headings, document.text.substr(first, static_cast<size_t>(chunk.end) - first));
+    known.is_same = known.is_same && keys[i] == key && places[i].first == chunk.first;
+    const auto at = ids.find(key);
+    if (at == ids.end()) continue;
+    // Another change may have removed it meanwhile.
+    auto vector = index_->vector(at->second);
+    if (vector) known.vectors[i] = std::move(*vector);
+    known.is_same = known.is_same && !known.vectors[i].empty();
+  }
+  return known;
+}
+
+}  // namespace ruv
