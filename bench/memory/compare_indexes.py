@@ -67,7 +67,7 @@ class Float(Ours):
 
 
 class Codes(Ours):
-    name, extra = "RuvLLM, int8 and float32", ("codes=1",)
+    name, extra = "RuvLLM, int8 and float32", ("codes=int8",)
 
 
 class Hnswlib:

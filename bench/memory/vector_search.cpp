@@ -72,8 +72,8 @@ Status run(const std::string& vectors_path, const std::string& queries_path,
   made.n_dims = number("n_dims", 128);
   made.m = static_cast<int>(number("m", 16));
   made.n_looked_at = number("build", 200);
-  made.has_codes = number("codes", 0) > 0;
-  if (options["metric"] == "cosine") made.metric = Metric::cosine;
+  if (options.contains("codes")) made.codes = TRY(vector_codes_of(options["codes"]));
+  if (options.contains("metric")) made.metric = TRY(metric_of(options["metric"]));
   TRY(check(made));
   const std::vector<float> vectors = TRY(read_floats(vectors_path));
   const std::vector<float> queries = TRY(read_floats(queries_path));

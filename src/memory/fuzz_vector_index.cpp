@@ -1,6 +1,7 @@
 // Any bytes as the graph and the log of an index: opened, searched, added to, removed from and
 // repaired. The first byte says which of the files the rest is, and whether its hashes are made
-// right first, so that the fuzzer gets past them.
+// right first, so that the fuzzer gets past them; its highest bit, whether the index has codes
+// that are learnt.
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -14,10 +15,11 @@ namespace {
 
 constexpr int64_t kDims = 4;
 
-ruv::VectorIndexOptions options_in(const std::string& folder) {
+ruv::VectorIndexOptions options_in(const std::string& folder, bool learns) {
   ruv::VectorIndexOptions options;
   options.folder = folder;
   options.graph = {.n_dims = kDims, .m = 2, .n_looked_at = 8};
+  if (learns) options.graph.codes = ruv::VectorCodes::product;
   options.removes_damaged = true;
   return options;
 }
@@ -48,8 +50,8 @@ void write(const std::string& path, const std::string& bytes) {
   if (!file || !file->write(ruv::as_bytes(bytes)).ok() || !file->commit().ok()) std::abort();
 }
 
-void use(const std::string& folder, ruv::WorkerPool& pool) {
-  auto index = ruv::VectorIndex::open(options_in(folder), pool);
+void use(const ruv::VectorIndexOptions& options, ruv::WorkerPool& pool) {
+  auto index = ruv::VectorIndex::open(options, pool);
   if (!index) return;
   ruv::HnswSearch memory;
   const std::vector<float> query = {0.5F, 0, 1, -1};
@@ -63,7 +65,7 @@ void use(const std::string& folder, ruv::WorkerPool& pool) {
   if (!(*index)->checkpoint().ok()) std::abort();
   const int64_t size = (*index)->size();
   index->reset();
-  auto again = ruv::VectorIndex::open(options_in(folder), pool);
+  auto again = ruv::VectorIndex::open(options, pool);
   if (!again || (*again)->size() != size) std::abort();
 }
 
@@ -80,10 +82,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }();
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
+  constexpr uint8_t kLearns = 0x80;
+  const ruv::VectorIndexOptions options = options_in(folder, (data[0] & kLearns) != 0);
   const std::string content(reinterpret_cast<const char*>(data) + 1, size - 1);
   {
     // An index with a graph and an empty log after it.
-    auto index = ruv::VectorIndex::open(options_in(folder), pool);
+    auto index = ruv::VectorIndex::open(options, pool);
     const std::vector<float> numbers = {0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0};
     if (!index || !(*index)->add(std::vector<int64_t>{1, 2, 3}, numbers, pool).ok()) std::abort();
     if (!(*index)->checkpoint().ok()) std::abort();
@@ -101,10 +105,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     default: {  // a record with right hashes
       auto log =
           ruv::IndexLog::open(folder + "/log-1", [](auto, ruv::Bytes) { return ruv::Status(); });
-      const auto kind = static_cast<ruv::IndexLog::Kind>(data[0] / 4);
+      const auto kind = static_cast<ruv::IndexLog::Kind>(data[0] % kLearns / 4);
       if (!log || !log->add(kind, ruv::as_bytes(content)).ok()) std::abort();
     }
   }
-  use(folder, pool);
+  use(options, pool);
   return 0;
 }

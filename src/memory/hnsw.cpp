@@ -45,13 +45,10 @@ Status check(const HnswOptions& options) {
   if (options.m < 2 || options.m > 256) {
     return fail(Code::invalid, "m is {}, not from 2 to 256", options.m);
   }
-  if (options.has_codes && options.metric == Metric::manhattan) {
-    return fail(Code::unsupported, "distances by manhattan cannot be had of vectors in 8 bits");
-  }
   if (options.n_looked_at < 1) {
     return fail(Code::invalid, "n_looked_at is {}, less than 1", options.n_looked_at);
   }
-  return {};
+  return check(options.codes, options.metric, options.n_dims);
 }
 
 Status check_query(const HnswOptions& options, std::span<const float> query) {
@@ -69,7 +66,7 @@ Hnsw::Hnsw(const HnswOptions& options, std::unique_ptr<VectorRows> rows)
     : options_(options),
       kernel_(kernel_of(options.metric)),
       rows_(rows != nullptr ? std::move(rows) : std::make_unique<MemoryRows>(options.n_dims)),
-      codes_(options.n_dims),
+      codes_(CodeRows::create(options.codes, options.metric, options.n_dims)),
       links_(options.m) {}
 
 int64_t Hnsw::size() const {
@@ -99,7 +96,8 @@ bool Hnsw::is_free(uint32_t node) const {
 
 Status Hnsw::replace_row(uint32_t node, std::span<const float> vector) {
   TRY(rows_->set(node, vector.data()));
-  if (options_.has_codes) codes_.set(node, vector.data());
+  CodedQuery memory;
+  if (has_codes()) codes_->set(node, rows_->row(node), memory);
   return {};
 }
 
@@ -110,7 +108,7 @@ std::span<const float> Hnsw::vector(uint32_t node) const {
 
 int64_t Hnsw::n_bytes() const {
   const auto held = gate_.share();
-  return rows_->n_bytes() + codes_.n_bytes() + links_.n_bytes();
+  return rows_->n_bytes() + links_.n_bytes() + (codes_ != nullptr ? codes_->n_bytes() : 0);
 }
 
 // Exponentially distributed, and a function of the node's number alone.
@@ -155,7 +153,7 @@ Result<std::vector<uint32_t>> Hnsw::next_nodes(int64_t n) {
   const auto held = gate_.alone();
   TRY(rows_->grow(end));
   TRY(links_.grow(end, n_upper));
-  if (options_.has_codes) TRY(codes_.grow(end));
+  if (codes_ != nullptr) TRY(codes_->grow(end));
   return nodes;
 }
 
@@ -166,18 +164,12 @@ Result<std::vector<uint32_t>> Hnsw::prepare(std::span<const float> vectors) {
   const float* row = rows.data();
   for (const uint32_t node : nodes) {
     TRY(rows_->set(node, row));
-    if (options_.has_codes) codes_.set(node, row);
     row += options_.n_dims;
   }
   return nodes;
 }
 
-Result<std::vector<uint32_t>> Hnsw::prepare_written(int64_t n) {
-  std::vector<uint32_t> nodes = TRY(next_nodes(n));
-  if (!options_.has_codes) return nodes;
-  for (const uint32_t node : nodes) codes_.set(node, rows_->row(node));
-  return nodes;
-}
+Result<std::vector<uint32_t>> Hnsw::prepare_written(int64_t n) { return next_nodes(n); }
 
 Status Hnsw::add(std::span<const float> vectors, WorkerPool& pool) {
   std::vector<uint32_t> nodes;
@@ -195,11 +187,11 @@ Status Hnsw::add(std::span<const float> vectors, WorkerPool& pool, std::vector<u
 // linked to, and a thousand at once where they are few among the others.
 void Hnsw::link_prepared(std::span<const uint32_t> nodes, WorkerPool& pool) {
   std::span<const uint32_t> left = nodes;
+  std::vector<HnswSearch> memories(static_cast<size_t>(pool.n_threads()));
   if (!left.empty() && entry_ == kNobody) {
-    add_first(left[0]);
+    add_first(left[0], memories[0]);
     left = left.subspan(1);
   }
-  std::vector<HnswSearch> memories(static_cast<size_t>(pool.n_threads()));
   while (!left.empty()) {
     const int64_t share = (n_live_ + n_removed_) / kShareOfBatch;
     const int64_t n =
@@ -207,10 +199,17 @@ void Hnsw::link_prepared(std::span<const uint32_t> nodes, WorkerPool& pool) {
     add_batch(left.first(static_cast<size_t>(n)), pool, memories);
     left = left.subspan(static_cast<size_t>(n));
   }
+  learn_codes(pool);
+}
+
+// No search reads the code of a node that is not linked yet.
+void Hnsw::set_code(uint32_t node, HnswSearch& memory) {
+  if (has_codes()) codes_->set(node, rows_->row(node), memory.coded_);
 }
 
 // The root of all parents, and the entry until a node of a higher level comes.
-void Hnsw::add_first(uint32_t node) {
+void Hnsw::add_first(uint32_t node, HnswSearch& memory) {
+  set_code(node, memory);
   Chosen first{node, {}, {}};
   first.levels.resize(static_cast<size_t>(level_of_new(node) + 1));
   const auto held = gate_.alone();
@@ -225,7 +224,9 @@ void Hnsw::add_batch(std::span<const uint32_t> nodes, WorkerPool& pool,
   std::vector<Chosen> batch(nodes.size());
   pool.run_items(std::ssize(nodes), [&](int thread, int64_t i) {
     const auto at = static_cast<size_t>(i);
-    batch[at] = choose_links(nodes[at], memories[static_cast<size_t>(thread)]);
+    HnswSearch& memory = memories[static_cast<size_t>(thread)];
+    set_code(nodes[at], memory);
+    batch[at] = choose_links(nodes[at], memory);
   });
   link(batch, pool);
 }
@@ -247,7 +248,7 @@ Hnsw::Chosen Hnsw::choose_links(uint32_t node, HnswSearch& memory) const {
   const float* const row = rows_->row(node);
   const int top = links_.level_of(entry_);
   const int from_level = std::min(level_of_new(node), top);
-  memory.codes_.clear();
+  memory.uses_codes_ = false;
   Neighbour from = descend(row, from_level, memory);
   for (int level = from_level; level >= 0; --level) {
     search_level(row, from, level, options_.n_looked_at, memory);

@@ -23,7 +23,7 @@
 #include "base/result.h"
 #include "base/worker_pool.h"
 #include "kernels/distances.h"
-#include "memory/byte_rows.h"
+#include "memory/code_rows.h"
 #include "memory/hnsw_links.h"
 #include "memory/hnsw_search.h"
 #include "memory/metric.h"
@@ -31,9 +31,6 @@
 #include "memory/vector_rows.h"
 
 namespace ruv {
-
-// The largest number that a vector may have, so that no distance is infinite.
-inline constexpr float kMostNumber = 1e15F;
 
 struct HnswOptions {
   Metric metric = Metric::l2;
@@ -44,9 +41,10 @@ struct HnswOptions {
   // How many near nodes are looked at to choose a new one's links. More make a better graph,
   // slower.
   int64_t n_looked_at = 200;
-  // Keeps a copy of the vectors in 8 bits, a quarter more memory, with which searches look for the
-  // nearest ones before they compare those in float32. Not with manhattan.
-  bool has_codes = false;
+  // What searches look at to find the nearest vectors, before they compare those in float32. Takes
+  // memory besides the vectors: of each of their numbers 2 bytes (f16), 1 (int8), 1/2 (int4), 1/4
+  // (product) or 1/8 (binary). Shorter codes need a greater SearchOptions::n_looked_at.
+  VectorCodes codes = VectorCodes::none;
   uint64_t seed = 0;  // of the levels
 };
 // Fails: invalid, by name.
@@ -139,7 +137,10 @@ class Hnsw {
   Result<std::vector<float>> checked(std::span<const float> vectors) const;
   // The nodes of n new vectors, for which there is room then.
   Result<std::vector<uint32_t>> next_nodes(int64_t n);
-  void add_first(uint32_t node);
+  void add_first(uint32_t node, HnswSearch& memory);
+  void set_code(uint32_t node, HnswSearch& memory);
+  // Learns what codes need once there are vectors enough.
+  void learn_codes(WorkerPool& pool);
   void add_batch(std::span<const uint32_t> nodes, WorkerPool& pool, std::span<HnswSearch> memories);
   Chosen choose_links(uint32_t node, HnswSearch& memory) const;
   void link(std::span<const Chosen> batch, WorkerPool& pool);
@@ -168,10 +169,14 @@ class Hnsw {
   // What is wrong with a node's links, or null.
   const char* fault_of(uint32_t node) const;
   Status check_parents(PieceReader& file);
-  void round_codes(WorkerPool& pool);
+  Status load_codes(PieceReader& file, WorkerPool& pool);
+  void code_all(WorkerPool& pool);
+  // The nodes that have a row.
+  std::vector<uint32_t> used_nodes() const;
 
   // Searching.
   void begin(const float* query, HnswSearch& memory) const;
+  bool has_codes() const { return codes_ != nullptr && codes_->is_ready(); }
   // The nearest node of levels above `level`, from the top.
   Neighbour descend(const float* query, int level, HnswSearch& memory) const;
   void search_level(const float* query, const Neighbour& from, int level, int64_t n_looked_at,
@@ -191,7 +196,6 @@ class Hnsw {
   // Distances of memory.nodes_ from the query, to memory.distances_; with codes where the search
   // has some.
   void measure(const float* query, HnswSearch& memory) const;
-  void measure_codes(HnswSearch& memory) const;
   float distance(uint32_t a, uint32_t b) const;
   // These nodes with their distances from `node`, nearest first.
   std::vector<Neighbour> measured(uint32_t node, std::span<const uint32_t> others) const;
@@ -201,7 +205,7 @@ class Hnsw {
   HnswOptions options_;
   DistanceKernel<float, float> kernel_;
   std::unique_ptr<VectorRows> rows_;
-  ByteRows codes_;
+  std::unique_ptr<CodeRows> codes_;  // null: none
   HnswLinks links_;
   uint32_t entry_ = kNobody;  // a node of the top level; kNobody: there is none
   std::vector<State> states_;

@@ -29,26 +29,11 @@ void Hnsw::measure(const float* query, std::span<const float* const> rows, float
   for (int64_t i = 0; i < n; ++i) out[i] = whole - out[i];
 }
 
-// |q - x|² = |q|² + |x|² - 2 q · x, with products of codes times both scales.
-void Hnsw::measure_codes(HnswSearch& memory) const {
-  const size_t n = memory.nodes_.size();
-  memory.code_rows_.clear();
-  for (const uint32_t node : memory.nodes_) memory.code_rows_.push_back(codes_.codes(node));
-  memory.products_.resize(n);
-  distance_kernels().dot_int8(memory.codes_.data(), memory.code_rows_.data(),
-                              static_cast<int64_t>(n), codes_.step(), memory.products_.data());
-  const ByteScale& query = memory.scale_;
-  for (size_t i = 0; i < n; ++i) {
-    const ByteScale& row = codes_.scale(memory.nodes_[i]);
-    const float product = query.scale * row.scale * static_cast<float>(memory.products_[i]);
-    memory.distances_[i] =
-        is_product(options_.metric) ? -product : query.square + row.square - 2 * product;
-  }
-}
-
 void Hnsw::measure(const float* query, HnswSearch& memory) const {
   memory.distances_.resize(memory.nodes_.size());
-  if (!memory.codes_.empty()) return measure_codes(memory);
+  if (memory.uses_codes_) {
+    return codes_->measure(memory.coded_, memory.nodes_, memory.distances_.data());
+  }
   memory.rows_.clear();
   for (const uint32_t node : memory.nodes_) memory.rows_.push_back(rows_->row(node));
   measure(query, memory.rows_, memory.distances_.data());

@@ -31,7 +31,15 @@ Status Hnsw::save(PieceWriter& file) const {
       TRY(file.write(std::as_bytes(links)));
     }
   }
-  return {};
+  return codes_ != nullptr ? codes_->save(file, used_nodes()) : Status();
+}
+
+std::vector<uint32_t> Hnsw::used_nodes() const {
+  std::vector<uint32_t> nodes;
+  for (uint32_t node = 0; node < states_.size(); ++node) {
+    if (states_[node] != State::free) nodes.push_back(node);
+  }
+  return nodes;
 }
 
 Status Hnsw::load(PieceReader& file, WorkerPool& pool) {
@@ -43,14 +51,19 @@ Status Hnsw::load(PieceReader& file, WorkerPool& pool) {
   if (has_nodes ? !may_link(entry_, 0) : entry_ != kNobody) return file.error("no entry");
   TRY(check_parents(file));
   TRY(check_links(pool));
-  if (options_.has_codes) round_codes(pool);
+  return codes_ != nullptr ? load_codes(file, pool) : Status();
+}
+
+Status Hnsw::load_codes(PieceReader& file, WorkerPool& pool) {
+  TRY(codes_->load(file, used_nodes()));
+  if (!codes_->is_saved()) code_all(pool);
   return {};
 }
 
 // Levels are not in the file: they follow from the numbers of the nodes.
 Status Hnsw::load_nodes(PieceReader& file, int64_t n) {
   TRY(rows_->grow(n));
-  if (options_.has_codes) TRY(codes_.grow(n));
+  if (codes_ != nullptr) TRY(codes_->grow(n));
   int64_t n_upper = 0;
   for (int64_t node = 0; node < n; ++node) n_upper += level_of_new(static_cast<uint32_t>(node));
   TRY(links_.grow(n, n_upper));
@@ -145,12 +158,14 @@ Status Hnsw::check_parents(PieceReader& file) {
   return {};
 }
 
-void Hnsw::round_codes(WorkerPool& pool) {
+void Hnsw::code_all(WorkerPool& pool) {
   const int64_t n = links_.n_nodes();
-  pool.run_items((n + kNodesPerItem - 1) / kNodesPerItem, [&](int, int64_t item) {
+  std::vector<CodedQuery> memories(static_cast<size_t>(pool.n_threads()));
+  pool.run_items((n + kNodesPerItem - 1) / kNodesPerItem, [&](int thread, int64_t item) {
+    CodedQuery& memory = memories[static_cast<size_t>(thread)];
     for (int64_t at = item * kNodesPerItem; at < std::min(n, (item + 1) * kNodesPerItem); ++at) {
       const auto node = static_cast<uint32_t>(at);
-      if (states_[node] != State::free) codes_.set(node, rows_->row(node));
+      if (states_[node] != State::free) codes_->set(node, rows_->row(node), memory);
     }
   });
 }

@@ -71,25 +71,23 @@ void Hnsw::begin(const float* query, HnswSearch& memory) const {
   if (options_.metric == Metric::cosine) {
     normalise({memory.query_.data(), static_cast<size_t>(options_.n_dims)});
   }
-  memory.codes_.clear();
   memory.found_.clear();
-  if (!options_.has_codes) return;
-  memory.codes_.resize(static_cast<size_t>(codes_.step()));
-  memory.scale_ = codes_.round(memory.query_.data(), memory.codes_.data());
+  memory.uses_codes_ = has_codes();
+  if (memory.uses_codes_) codes_->begin(memory.query_.data(), memory.coded_);
 }
 
 void Hnsw::search(const float* query, const SearchOptions& options, HnswSearch& memory,
                   std::vector<Neighbour>& found) const {
   found.clear();
-  begin(query, memory);
   const auto held = gate_.share();
+  begin(query, memory);
   if (n_live_ == 0 || options.k < 1) return;
   if (options.among == nullptr && n_removed_ == 0) {
     search_all(options, memory);
   } else {
     search_among(options, memory);
   }
-  if (options_.has_codes) measure_again(options.k, memory);
+  if (memory.uses_codes_) measure_again(options.k, memory);
   const int64_t n = std::min<int64_t>(options.k, std::ssize(memory.found_));
   found.assign(memory.found_.begin(), memory.found_.begin() + static_cast<ptrdiff_t>(n));
 }
@@ -154,14 +152,13 @@ void Hnsw::compare_each(const SearchOptions& options, HnswSearch& memory) const 
   }
 }
 
-// What is nearest by codes is nearest within their error: twice as many and some more are measured.
+// What is nearest by codes is nearest within their error: more than k are measured.
 void Hnsw::measure_again(int64_t k, HnswSearch& memory) const {
-  constexpr int64_t kMore = 16;
-  const auto n = static_cast<size_t>(std::min<int64_t>(std::ssize(memory.found_), 2 * k + kMore));
+  const auto n = static_cast<size_t>(codes_->n_measured_again(k, std::ssize(memory.found_)));
   memory.found_.resize(n);
   memory.nodes_.clear();
   for (const Neighbour& one : memory.found_) memory.nodes_.push_back(one.node);
-  memory.codes_.clear();
+  memory.uses_codes_ = false;
   measure(memory.query_.data(), memory);
   for (size_t i = 0; i < n; ++i) memory.found_[i].distance = memory.distances_[i];
   std::sort(memory.found_.begin(), memory.found_.end());

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "memory/byte_rows.h"
+#include "memory/code_rows.h"
 #include "memory/nearest_list.h"
 #include "memory/node_set.h"
 
@@ -40,11 +40,8 @@ class HnswSearch {
   std::vector<const float*> rows_;
   std::vector<float> distances_, query_;
   std::vector<Neighbour> found_;
-  // With codes.
-  std::vector<int8_t> codes_;
-  ByteScale scale_;
-  std::vector<const int8_t*> code_rows_;
-  std::vector<int32_t> products_;
+  bool uses_codes_ = false;
+  CodedQuery coded_;
 };
 
 }  // namespace ruv

@@ -98,7 +98,7 @@ TEST(Hnsw, CodesFindTheNearestAndGiveExactDistances) {
   for (const Metric metric : {Metric::l2, Metric::cosine, Metric::dot}) {
     HnswOptions options{.metric = metric, .n_dims = 48, .m = 12, .n_looked_at = 80};
     Hnsw exact(options);
-    options.has_codes = true;
+    options.codes = VectorCodes::int8;
     Hnsw index(options);
     const std::vector<float> points = clustered(2000, 48, 1);
     ASSERT_TRUE(index.add(points, pool).ok());
@@ -110,7 +110,7 @@ TEST(Hnsw, CodesFindTheNearestAndGiveExactDistances) {
     exact.search(points.data(), {1, 50}, memory, wanted);
     EXPECT_EQ(found, wanted);
   }
-  EXPECT_FALSE(check({.metric = Metric::manhattan, .n_dims = 4, .has_codes = true}).ok());
+  EXPECT_FALSE(check({.metric = Metric::manhattan, .n_dims = 4, .codes = VectorCodes::int8}).ok());
 }
 
 TEST(Hnsw, IsTheSameForAnyNumberOfThreads) {
@@ -200,7 +200,7 @@ TEST(Hnsw, IsSearchedWhileItGrows) {
 // Each vector leaves and another comes in its place, several times over.
 TEST(Hnsw, StaysGoodWhenAllIsReplaced) {
   WorkerPool pool(2);
-  Hnsw index({.n_dims = 16, .m = 10, .n_looked_at = 60, .has_codes = true});
+  Hnsw index({.n_dims = 16, .m = 10, .n_looked_at = 60, .codes = VectorCodes::int8});
   std::vector<uint32_t> nodes;
   ASSERT_TRUE(index.add(clustered(2000, 16, 1), pool, nodes).ok());
   const double before = recall(index, 60, 10, 1);
@@ -305,8 +305,8 @@ TEST(Hnsw, AllMayBeRemovedAndOthersAdded) {
 
 TEST(Hnsw, FiltersOfAnySizeFindTheNearest) {
   WorkerPool pool(2);
-  for (const bool has_codes : {false, true}) {
-    Hnsw index({.n_dims = 16, .m = 12, .n_looked_at = 80, .has_codes = has_codes});
+  for (const VectorCodes codes : {VectorCodes::none, VectorCodes::int8}) {
+    Hnsw index({.n_dims = 16, .m = 12, .n_looked_at = 80, .codes = codes});
     ASSERT_TRUE(index.add(clustered(6000, 16, 1), pool).ok());
     for (const uint32_t share : {1U, 10U, 100U, 500U, 900U, 1000U}) {  // of a thousand
       NodeSet some, part;

@@ -13,6 +13,9 @@ enum class Metric : uint8_t {
   manhattan,  // Σ |a - b|
 };
 
+// The largest number that a vector may have, so that no distance is infinite.
+inline constexpr float kMostNumber = 1e15F;
+
 // Scales a vector to length 1. False: it has no length that is a finite number, and stays.
 bool normalise(std::span<float> numbers);
 

@@ -42,7 +42,7 @@ std::string database_path(const std::string& folder) { return folder + "/store.d
 VectorIndexOptions index_options(const MemoryStoreOptions& options) {
   VectorIndexOptions index;
   index.folder = options.folder + "/vectors";
-  index.graph = {.metric = Metric::cosine, .n_dims = options.n_dims, .has_codes = true};
+  index.graph = {.metric = Metric::cosine, .n_dims = options.n_dims, .codes = VectorCodes::int8};
   index.label = "memory store";
   index.syncs = options.syncs;
   index.removes_damaged = options.removes_damaged;

@@ -308,7 +308,7 @@ TEST_F(MemoryStoreTest, VectorsWithoutChunksAreRemovedAtOpen) {
   {
     VectorIndexOptions index;
     index.folder = options_.folder + "/vectors";
-    index.graph = {.metric = Metric::cosine, .n_dims = kDims, .has_codes = true};
+    index.graph = {.metric = Metric::cosine, .n_dims = kDims, .codes = VectorCodes::int8};
     index.label = "memory store";
     auto opened = VectorIndex::open(index, pool_);
     ASSERT_TRUE(opened);

@@ -16,20 +16,6 @@ constexpr int64_t kFormat = 1;
 constexpr uint64_t kGraphMagic = 0x3148504152475652;  // "RVGRAPH1"
 constexpr int64_t kRowsOfItem = 256;
 
-std::string_view name_of(Metric metric) {
-  switch (metric) {
-    case Metric::l2:
-      return "l2";
-    case Metric::cosine:
-      return "cosine";
-    case Metric::dot:
-      return "dot";
-    case Metric::manhattan:
-      return "manhattan";
-  }
-  return "";
-}
-
 // The number after "graph-" or "log-"; -1: another file.
 int64_t generation_of(const std::string& path, std::string_view kind) {
   const std::string name = file_name_of(path);
@@ -60,7 +46,7 @@ std::string VectorIndex::header() const {
   header["n_dims"] = graph.n_dims;
   header["m"] = graph.m;
   header["n_looked_at"] = graph.n_looked_at;
-  header["codes"] = graph.has_codes ? "int8" : "none";
+  header["codes"] = name_of(graph.codes);
   header["seed"] = graph.seed;
   return header.dump();
 }

@@ -25,7 +25,7 @@ class VectorIndexTest : public ::testing::Test {
     fs::remove_all(folder_);
     options_.folder = folder_ / "index";
     options_.graph = {.metric = Metric::cosine, .n_dims = kDims, .m = 6, .n_looked_at = 30};
-    options_.graph.has_codes = true;
+    options_.graph.codes = VectorCodes::int8;
     options_.label = "a model";
   }
   void TearDown() override { fs::remove_all(folder_); }

@@ -62,7 +62,7 @@ void dot_int4(const int8_t* query, const uint8_t* const* rows, int64_t n_rows, i
   });
 }
 
-struct Gathered {
+struct Avx2Gathered {
   RUV_INLINE static __m256 up(const float* table, const uint8_t* codes) {
     const __m256i from = _mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
                                             _mm256_set1_epi32(kCentresOfPart));
@@ -75,7 +75,7 @@ struct Gathered {
 }  // namespace
 
 constinit const DistanceKernels kAvx2Distances = [] {
-  DistanceKernels table = distance_table<Avx2, Gathered>("avx2");
+  DistanceKernels table = distance_table<Avx2, Avx2Gathered>("avx2");
   table.dot_int8 = dot_int8;
   table.dot_int4 = dot_int4;
   return table;

@@ -69,7 +69,7 @@ void dot_int4(const int8_t* query, const uint8_t* const* rows, int64_t n_rows, i
   });
 }
 
-struct Gathered {
+struct Avx512Gathered {
   RUV_INLINE static __m512 up(const float* table, const uint8_t* codes) {
     const __m512i from =
         _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
@@ -83,7 +83,7 @@ struct Gathered {
 }  // namespace
 
 constinit const DistanceKernels kAvx512Distances = [] {
-  DistanceKernels table = distance_table<Avx512, Gathered>("avx512");
+  DistanceKernels table = distance_table<Avx512, Avx512Gathered>("avx512");
   table.dot_int8 = dot_int8;
   table.dot_int4 = dot_int4;
   table.hamming = hamming;
