@@ -31,6 +31,7 @@ struct MemoryCall {
   std::string name;
   std::vector<std::string> metadata;
   int64_t k = 5;
+  std::string codes;
   bool words_only = false;
   bool removes_damaged = false;
   bool syncs = false;
@@ -51,6 +52,7 @@ Result<std::unique_ptr<MemoryStore>> open_store(const MemoryCall& call,
   options.probe = kind.probe;
   options.syncs = call.syncs;
   options.removes_damaged = call.removes_damaged;
+  if (!call.codes.empty()) options.codes = TRY(vector_codes_of(call.codes));
   auto store = TRY(MemoryStore::open(options, pool));
   if (const int64_t n = TRY(store->stats()).n_damaged; n > 0) {
     fmt::print(stderr, "{} damaged vectors were removed; add their documents again\n", n);
@@ -207,15 +209,17 @@ Status stats(const MemoryCall& call, WorkerPool& pool) {
     print_json_line(Json{{"folder", folder_of(call)},
                          {"embedder", stats.embedder},
                          {"n_dims", stats.n_dims},
+                         {"codes", name_of(store->codes())},
                          {"n_documents", stats.n_documents},
                          {"n_chunks", stats.n_chunks},
                          {"n_vectors", stats.n_vectors},
                          {"n_text_bytes", stats.n_text_bytes}});
     return {};
   }
-  fmt::print("folder     {}\nembedder   {}\nvectors    {} of {} numbers\ndocuments  {}, {}\n",
-             folder_of(call), stats.embedder, stats.n_vectors, stats.n_dims, stats.n_documents,
-             readable_bytes(stats.n_text_bytes));
+  fmt::print(
+      "folder     {}\nembedder   {}\nvectors    {} of {} numbers, codes {}\ndocuments  {}, {}\n",
+      folder_of(call), stats.embedder, stats.n_vectors, stats.n_dims, name_of(store->codes()),
+      stats.n_documents, readable_bytes(stats.n_text_bytes));
   fmt::print("chunks     {}\n", stats.n_chunks);
   return {};
 }
@@ -241,6 +245,12 @@ void declare(CommandLine& line, MemoryCall& call) {
                  "The longest chunk: shorter ones are found more precisely and say less");
     line.integer("--overlap-bytes", call.chunks.overlap_bytes, 0, 1 << 19,
                  "What a chunk repeats of the one before, where a paragraph is cut");
+    line.text(
+        "--codes", call.codes,
+        "How a new store's vectors are searched before the best are compared in float32: none "
+        "(float32), f16, int8, int4, product or binary, from much memory to little; int8 when "
+        "absent. A store keeps to it");
+    line.choices({"none", "f16", "int8", "int4", "product", "binary"});
     line.flag("--sync", call.syncs, "Wait for the disk, so that a loss of power loses nothing");
   }
   {
@@ -279,6 +289,10 @@ std::string wrong_words(const MemoryCall& call) {
   if (wants && call.words.empty()) return action + ": give what to " + action;
   if (!wants && !call.words.empty()) return action + " takes no " + call.words[0];
   if (action == "backup" && call.words.size() > 1) return "backup: give one folder";
+  if (!call.codes.empty()) {
+    const auto codes = vector_codes_of(call.codes);
+    if (!codes) return "--codes: " + codes.error().message();
+  }
   if (!call.name.empty() && call.words.size() > 1) return "--name is for one document";
   return {};
 }

@@ -83,6 +83,21 @@ Result<IndexLog> IndexLog::open(const std::string& path, const Visitor& visit) {
   return log;
 }
 
+Result<std::string> IndexLog::header_of(const std::string& path) {
+  const MappedFile mapping = TRY(MappedFile::open(path));
+  ByteReader reader(mapping.bytes(), path);
+  const auto head = TRY(reader.read<RecordHead>("record"));
+  if (head_of(Kind::header, head.n_bytes, 0).hash != head.hash) {
+    return reader.error("header", "damaged");
+  }
+  const Bytes payload = TRY(reader.take(head.n_bytes, "header"));
+  const auto hash = TRY(reader.read<uint64_t>("hash"));
+  if (hash != hash_of(head, payload)) return reader.error("header", "damaged");
+  std::string header(as_text(payload));
+  TRY(mapping.check_read());
+  return header;
+}
+
 Status IndexLog::add(Kind kind, Bytes first, Bytes second) {
   const uint64_t n_bytes = first.size() + second.size();
   if (n_bytes > kMostPayload) {

@@ -25,6 +25,9 @@ class IndexLog {
   // corrupt, as `visit`.
   static Result<IndexLog> open(const std::string& path, const Visitor& visit);
 
+  // The header of a file alone. Fails: not_found, corrupt.
+  static Result<std::string> header_of(const std::string& path);
+
   // Appends a record of these parts. Fails: invalid (more than kMostPayload), as
   // AppendFile::append; nothing is appended then.
   Status add(Kind kind, Bytes first, Bytes second = {});

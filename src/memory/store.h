@@ -31,6 +31,9 @@ struct MemoryStoreOptions {
   // opened by models whose own is as good as equal; so a model may be in another format. Empty:
   // names are compared.
   std::vector<float> probe = {};
+  // What searches look at to find the nearest vectors (HnswOptions::codes). Nothing: those that the
+  // store has, int8 where it is made. Others than the store's are refused.
+  std::optional<VectorCodes> codes = {};
   // Changes survive a loss of power; costs the time of a disk's write for each.
   bool syncs = false;
   // Opens a store with damaged vectors without those: their chunks are found by their words alone.
@@ -136,6 +139,7 @@ class MemoryStore {
   Result<Stats> stats() const;
   // Memory that the vectors' graph and codes take, in bytes.
   int64_t n_bytes() const { return index_->n_bytes(); }
+  VectorCodes codes() const { return index_->codes(); }
   // As it was opened: the first that a store had, or that of an equal model.
   Kind kind() const { return {options_.embedder, options_.n_dims, options_.probe}; }
   // Writes a whole copy to a folder that does not exist, while searches run. Fails: invalid, as

@@ -39,10 +39,12 @@ Result<std::string> get_about(const Database& database, std::string_view key) {
 
 std::string database_path(const std::string& folder) { return folder + "/store.db"; }
 
-VectorIndexOptions index_options(const MemoryStoreOptions& options) {
+Result<VectorIndexOptions> index_options(const MemoryStoreOptions& options) {
   VectorIndexOptions index;
   index.folder = options.folder + "/vectors";
-  index.graph = {.metric = Metric::cosine, .n_dims = options.n_dims, .codes = VectorCodes::int8};
+  index.graph = {.metric = Metric::cosine, .n_dims = options.n_dims};
+  const std::optional<VectorCodes> known = TRY(VectorIndex::codes_of(index.folder));
+  index.graph.codes = options.codes.value_or(known.value_or(VectorCodes::int8));
   index.label = "memory store";
   index.syncs = options.syncs;
   index.removes_damaged = options.removes_damaged;
@@ -91,7 +93,7 @@ Result<std::unique_ptr<MemoryStore>> MemoryStore::open(const MemoryStoreOptions&
                                                        WorkerPool& pool) {
   TRY(make_folder(options.folder));
   TRY(check_kind(options));
-  auto index = TRY(VectorIndex::open(index_options(options), pool));
+  auto index = TRY(VectorIndex::open(TRY(index_options(options)), pool));
   const std::string path = database_path(options.folder);
   Database database = TRY(Database::open(path, options.syncs));
   TRY(prepare_schema(database, path));

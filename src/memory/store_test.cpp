@@ -57,6 +57,12 @@ class MemoryStoreTest : public ::testing::Test {
     }
     return store_->add({name, text, chunks, vectors, std::move(metadata)}, pool_);
   }
+  void make_anew(std::optional<VectorCodes> codes) {
+    store_.reset();
+    fs::remove_all(options_.folder);
+    options_.codes = codes;
+    open();
+  }
   std::vector<std::string> texts(const MemoryQuery& query) const {
     std::vector<std::string> all;
     const auto found = store_->search(query);
@@ -391,6 +397,31 @@ TEST_F(MemoryStoreTest, OtherFilesAreRefused) {
     Database newer = *Database::open(options_.folder + "/store.db", false);
     ASSERT_TRUE(newer.run("PRAGMA user_version = 2").ok());
   }
+  EXPECT_EQ(MemoryStore::open(options_, pool_).error().code(), Code::unsupported);
+}
+
+TEST_F(MemoryStoreTest, KeepsToItsCodes) {
+  EXPECT_EQ(store_->codes(), VectorCodes::int8);
+  for (const VectorCodes codes :
+       {VectorCodes::none, VectorCodes::f16, VectorCodes::int4, VectorCodes::product}) {
+    make_anew(codes);
+    ASSERT_TRUE(add("a", "the sea is wide"));
+    ASSERT_TRUE(add("b", "bread is baked"));
+    options_.codes.reset();
+    open();
+    EXPECT_EQ(store_->codes(), codes);
+    const auto vector = embedded("bread");
+    const auto found = *store_->search({.vector = vector, .k = 1});
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].document, "b");
+  }
+  store_.reset();
+  options_.codes = VectorCodes::int8;
+  const auto refused = MemoryStore::open(options_, pool_);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("codes \"product\", not \"int8\""), std::string::npos);
+  options_.folder += "-of-signs";
+  options_.codes = VectorCodes::binary;
   EXPECT_EQ(MemoryStore::open(options_, pool_).error().code(), Code::unsupported);
 }
 

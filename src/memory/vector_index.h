@@ -50,6 +50,9 @@ class VectorIndex {
   static Result<std::unique_ptr<VectorIndex>> open(const VectorIndexOptions& options,
                                                    WorkerPool& pool);
   ~VectorIndex();
+  // The codes of the index in a folder; nothing where there is none. Fails: corrupt, unsupported
+  // (codes of a newer version).
+  static Result<std::optional<VectorCodes>> codes_of(const std::string& folder);
 
   // Changes: one thread at a time, which waits for the others.
 
@@ -81,6 +84,7 @@ class VectorIndex {
   // The vector as it is compared. Fails: not_found.
   Result<std::vector<float>> vector(int64_t id) const;
   int64_t size() const;
+  VectorCodes codes() const { return options_.graph.codes; }
   int64_t n_bytes() const { return graph_.n_bytes(); }
   // Vectors that were removed at open(), as their bytes were damaged.
   int64_t n_damaged() const { return n_damaged_; }

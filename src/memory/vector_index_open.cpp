@@ -27,6 +27,15 @@ int64_t generation_of(const std::string& path, std::string_view kind) {
   return number;
 }
 
+// Of the newest log, which is that of a whole checkpoint: its graph was written before. -1: none.
+int64_t newest_generation(const std::string& folder) {
+  int64_t newest = -1;
+  for (const FolderEntry& file : files_in(folder)) {
+    newest = std::max(newest, generation_of(file.path, "log-"));
+  }
+  return newest;
+}
+
 bool is_vector(std::span<const float> row) {
   return std::ranges::all_of(row, [](float x) { return std::fabs(x) <= kMostNumber; });
 }
@@ -78,12 +87,22 @@ Result<std::unique_ptr<VectorIndex>> VectorIndex::open(const VectorIndexOptions&
   return index;
 }
 
-// The newest log is that of a whole checkpoint: its graph was written before.
-Status VectorIndex::start(WorkerPool& pool) {
-  generation_ = -1;
-  for (const FolderEntry& file : files_in(options_.folder)) {
-    generation_ = std::max(generation_, generation_of(file.path, "log-"));
+Result<std::optional<VectorCodes>> VectorIndex::codes_of(const std::string& folder) {
+  const int64_t generation = newest_generation(folder);
+  if (generation < 0) return std::optional<VectorCodes>();
+  const std::string path = fmt::format("{}/log-{}", folder, generation);
+  const Json header = TRY(parse_json(TRY(IndexLog::header_of(path)), path));
+  const Json* const name = header.is_object() ? header.find("codes") : nullptr;
+  if (name == nullptr || !name->is_string()) {
+    return fail(Code::corrupt, "{}: the header names no codes", path);
   }
+  const auto codes = vector_codes_of(name->get<std::string>());
+  if (!codes) return fail(Code::unsupported, "{}: {}", path, codes.error().message());
+  return std::optional(*codes);
+}
+
+Status VectorIndex::start(WorkerPool& pool) {
+  generation_ = newest_generation(options_.folder);
   if (generation_ < 0) {
     for (const FolderEntry& file : files_in(options_.folder)) {
       if (generation_of(file.path, "graph-") < 0) continue;

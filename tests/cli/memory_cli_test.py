@@ -67,6 +67,14 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.lines("search", "Quillfeather", "--words-only"), [])
         self.assertEqual(self.lines("stats")[0]["n_vectors"], 1)
 
+    def test_a_store_keeps_to_its_codes(self):
+        ship = self.write("ship.md", SHIP)
+        self.lines("add", ship, "--codes", "f16")
+        self.lines("add", self.write("more.md", "Bread of rye."))
+        self.assertEqual(self.lines("stats")[0]["codes"], "f16")
+        self.fails('codes "f16", not "int4"', "add", ship, "--codes", "int4")
+        self.fails("there are no codes", "add", ship, "--codes", "int2", code=2)
+
     def test_a_copy_is_a_store_and_the_file_one_of_sqlite(self):
         self.lines("add", self.write("ship.md", SHIP))
         copy = os.path.join(self.folder, "copy")
