@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "memory/model_probe.h"
 #include "text_lines.h"
 
 namespace ruv {
@@ -11,8 +12,6 @@ namespace {
 
 // Texts whose vectors are in memory at once.
 constexpr size_t kChunksAtOnce = 256;
-// Never changes: stores have its vector.
-constexpr std::string_view kProbe = "The lighthouse keeper counted 17 red boats before breakfast.";
 
 }  // namespace
 
@@ -38,7 +37,7 @@ Result<std::unique_ptr<Embedder>> Embedder::open(const CommandLine& line,
   embedder->kind_.embedder =
       fmt::format("{}, {}, {} parameters, {}, {} pooling", info.name, info.architecture,
                   info.n_params, info.format, pooling_name(embedder->info_.pooling));
-  embedder->kind_.probe = TRY(embedder->of_query(kProbe));
+  embedder->kind_.probe = TRY(embedder->of_query(kProbeText));
   return embedder;
 }
 

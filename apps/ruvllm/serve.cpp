@@ -16,6 +16,7 @@
 #include "net/http/access.h"
 #include "net/http/endpoint.h"
 #include "net/http/server.h"
+#include "net/memory/served_memory.h"
 #include "net/metrics.h"
 #include "net/openai/routes.h"
 #include "net/openai/sessions.h"
@@ -37,6 +38,8 @@ struct ServeCall {
   LoadCall load;
   ServedAdapters adapters;
   LearnCall learn;
+  ServedMemoryOptions memory;
+  int64_t memory_mebibytes = 1024, memory_file_mebibytes = 1024;
   std::string alias;
   bool lenient = false;
   bool no_key = false;
@@ -184,6 +187,15 @@ class KeptFiles {
   std::unique_ptr<SessionKeeper> session_keeper_, response_keeper_;
 };
 
+// The documents that clients keep; null: none are kept.
+Result<std::unique_ptr<ServedMemory>> open_memory(const ServeCall& call) {
+  if (call.memory.folder.empty()) return nullptr;
+  ServedMemoryOptions options = call.memory;
+  options.shelf.max_bytes = call.memory_mebibytes << 20;
+  options.max_file_bytes = call.memory_file_mebibytes << 20;
+  return ServedMemory::open(options);
+}
+
 // Three quarters of the memory, as keys and values of a model get a quarter of it at most.
 int64_t usual_model_bytes() { return machine_memory_bytes() / 4 * 3; }
 
@@ -313,6 +325,8 @@ Status serve(const CommandLine& line, ServeCall& call) {
   std::unique_ptr<RpcServer> grpc = TRY(grpc_server(call, *server, models));
   TRY(keep_on_disk(line, call.cache, call.engine.kv));
   const std::unique_ptr<KeptFiles> kept = TRY(KeptFiles::open(line, call.cache, parts));
+  std::unique_ptr<ServedMemory> memory = TRY(open_memory(call));
+  parts.memory = memory.get();
   parts.lenient = call.lenient;
   parts.has_page = !call.no_page;
   parts.notes_contents = call.log_prompts;
@@ -336,6 +350,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   models.close();
   kept->close();
   parts.beside.reset();
+  memory.reset();
   if (!is_quiet()) fmt::print(stderr, "stopped\n");
   return {};
 }
@@ -386,6 +401,22 @@ void add_engine_flags(CommandLine& line, EngineOptions& engine) {
                "Answers that are generated at the same time; more wait");
 }
 
+void add_memory_flags(CommandLine& line, ServeCall& call) {
+  const OptionGroup group(line, "Memory");
+  line.text("--memory", call.memory.folder,
+            "Keep documents and vector stores of clients in this folder; absent: none are kept");
+  line.text("--memory-model", call.memory.model,
+            "The name of the served model that embeds them; absent: the first");
+  line.integer("--memory-stores", call.memory.shelf.max_open, 1, 10'000,
+               "Stores that stay open: more make searches of many stores faster");
+  line.integer("--memory-mib", call.memory_mebibytes, 1, 1 << 20,
+               "Memory of stores that stay open, those in use apart, in MiB");
+  line.integer("--memory-files-mib", call.memory_file_mebibytes, 1, 1 << 20,
+               "Uploaded files of a tenant together, in MiB");
+  line.flag("--memory-sync", call.memory.shelf.syncs,
+            "Wait for the disk, so that a loss of power loses no document");
+}
+
 // What is wrong with flags that do not go together; null: nothing.
 const char* wrong_together(const CommandLine& line, const ServeCall& call) {
   if (line.given("--socket-file") && (line.given("--host") || line.given("--port")))
@@ -396,6 +427,11 @@ const char* wrong_together(const CommandLine& line, const ServeCall& call) {
     return "--tls-cert and --tls-key go together";
   if (call.learn.folder.empty() && has_learn_flags(line))
     return "options of learning go with --learn DIR";
+  for (const char* flag : {"--memory-model", "--memory-stores", "--memory-mib",
+                           "--memory-files-mib", "--memory-sync"}) {
+    if (call.memory.folder.empty() && line.given(flag))
+      return "options of the memory go with --memory FOLDER";
+  }
   if (line.given("--socket-file") && line.given("--tls-cert"))
     return "--socket-file takes no --tls-cert";
   return nullptr;
@@ -425,6 +461,7 @@ int serve_command(int argc, char** argv) {
       "Learn from POST /v1/feedback, into adapters that are kept in this folder and that requests "
       "name; absent: nothing is learned");
   add_learn_flags(line, call.learn);
+  add_memory_flags(line, call);
   line.sampling(call.sampling);
   line.text("--alias", call.alias,
             "Name of the first model in requests and answers; else the file's");

@@ -169,6 +169,7 @@ Result<MemoryStore::Stats> MemoryStore::stats() const {
   stats.n_chunks = TRY(database_.number("SELECT count(*) FROM chunks"));
   stats.n_text_bytes = TRY(database_.number("SELECT coalesce(sum(n_bytes), 0) FROM documents"));
   stats.n_vectors = index_->size();
+  stats.n_bytes = index_->n_bytes();
   stats.n_damaged = index_->n_damaged();
   return stats;
 }

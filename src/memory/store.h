@@ -134,10 +134,11 @@ class MemoryStore {
   struct Stats {
     std::string embedder;
     int64_t n_dims = 0, n_documents = 0, n_chunks = 0, n_vectors = 0, n_text_bytes = 0;
+    int64_t n_bytes = 0;    // memory, as n_bytes() has it
     int64_t n_damaged = 0;  // vectors that were removed at open()
   };
   Result<Stats> stats() const;
-  // Memory that the vectors' graph and codes take, in bytes.
+  // Memory of the vectors, their codes and graph, in bytes. Requires: no change runs.
   int64_t n_bytes() const { return index_->n_bytes(); }
   VectorCodes codes() const { return index_->codes(); }
   // As it was opened: the first that a store had, or that of an equal model.

@@ -4,6 +4,7 @@
 
 #include "net/anthropic/messages.h"
 #include "net/llamacpp/infill.h"
+#include "net/memory/memory_routes.h"
 #include "net/ollama/ollama.h"
 #include "net/responses/responses.h"
 
@@ -11,29 +12,19 @@ namespace ruv {
 
 // A table that is missing here has no documentation and no tests.
 std::span<const BodyTable* const> body_tables() {
-  static const std::array kTables{&chat_fields(),
-                                  &completion_fields(),
-                                  &embedding_fields(),
-                                  &rerank_fields(),
-                                  &score_fields(),
-                                  &template_fields(),
-                                  &tokenize_fields(),
-                                  &detokenize_fields(),
-                                  &session_fields(),
-                                  &model_fields(),
-                                  &messages_fields(),
-                                  &count_tokens_fields(),
-                                  &ollama_chat_fields(),
-                                  &ollama_generate_fields(),
-                                  &ollama_embed_fields(),
-                                  &ollama_old_embed_fields(),
-                                  &ollama_show_fields(),
-                                  &responses_fields(),
-                                  &infill_fields(),
-                                  &load_adapter_fields(),
-                                  &unload_adapter_fields(),
-                                  &feedback_fields(),
-                                  &undo_fields()};
+  static const std::array kTables{&chat_fields(),           &completion_fields(),
+                                  &embedding_fields(),      &rerank_fields(),
+                                  &score_fields(),          &template_fields(),
+                                  &tokenize_fields(),       &detokenize_fields(),
+                                  &session_fields(),        &model_fields(),
+                                  &messages_fields(),       &count_tokens_fields(),
+                                  &ollama_chat_fields(),    &ollama_generate_fields(),
+                                  &ollama_embed_fields(),   &ollama_old_embed_fields(),
+                                  &ollama_show_fields(),    &responses_fields(),
+                                  &infill_fields(),         &load_adapter_fields(),
+                                  &unload_adapter_fields(), &feedback_fields(),
+                                  &undo_fields(),           &memory_document_fields(),
+                                  &memory_search_fields(),  &memory_context_fields()};
   return kTables;
 }
 

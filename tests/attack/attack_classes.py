@@ -379,6 +379,62 @@ class Files(ClassTest):
         self.assertFalse(os.path.exists(os.path.join(tempfile.gettempdir(), "ruv-pickle")))
 
 
+class Memory(ClassTest):
+    """Documents that clients send, names and filters of which are theirs."""
+
+    arguments = ("--memory", "FOLDER/memory")
+
+    def files(self):
+        inside = os.path.join(self.folder.name, "memory")
+        return sorted(os.path.join(folder, name) for folder, _, names in os.walk(self.folder.name)
+                      for name in names if not folder.startswith(inside))
+
+    def test_names_of_documents_are_no_paths(self):
+        for name in ("../../x", "/etc/passwd", "..", "a\\b", "vs_x", "catalog.db", "a%2fb", "x" * 4096):
+            body = {"name": name, "text": "The cook is called Quillfeather."}
+            self.assert_answered("/v1/memory/documents", body, (200,))
+        for name in ("a\0b", "", " ", "x" * 4097, 3, None, ["a"]):
+            self.assert_error("/v1/memory/documents", {"name": name, "text": "a"})
+        for name in ("..%2f..%2fx", "%2fetc%2fpasswd", "%00", "%ff"):
+            status, answer, _ = ask(self.server.port, "DELETE", f"/v1/memory/documents/{name}")
+            self.assertIn(status, (200, 404, 400), answer)
+            self.assertNotIn(self.folder.name.encode(), answer)
+        self.assertEqual(self.files(), [])
+
+    def test_a_query_is_no_program(self):
+        """Neither SQL nor the language of FTS5."""
+        post(self.server, "/v1/memory/documents", {"name": "kept", "text": "Kept words.", "metadata": {"a": 1}})
+        for words in ("' OR 1=1 --", '" OR "', "words*", "NEAR(a b)", "a AND NOT", "text : a", "^a", "(((",
+                      "\0", "?1", "); DROP TABLE chunks; --", "-" * 10_000, "a " * 20_000):
+            for mode in ("words", "hybrid"):
+                self.assert_answered("/v1/memory/search", {"query": words, "mode": mode})
+            key = {"type": "eq", "key": words, "value": words}
+            self.assert_answered("/v1/memory/search", {"query": "kept", "filter": key})
+            self.assert_answered("/v1/memory/search", {"query": "kept", "metadata": {words: words}})
+        status, answer = post(self.server, "/v1/memory/search", {"query": "kept", "mode": "words"})
+        self.assertEqual((status, answer["data"][0]["document"]), (200, "kept"))
+
+    def test_filters(self):
+        deep = {"type": "eq", "key": "a", "value": 1}
+        for _ in range(40):
+            deep = {"type": "and", "filters": [deep, deep]} if len(str(deep)) < 2000 else {
+                "type": "or", "filters": [deep]}
+        wide = {"type": "in", "key": "a", "value": list(range(100_000))}
+        for value in (deep, wide, [], "a", {"type": "and"}, {"type": "and", "filters": [[]]},
+                      {"type": "gt", "key": "a", "value": 1e308}, {"type": "gt", "key": "a", "value": 10**400}):
+            self.assert_answered("/v1/memory/search", {"query": "a", "mode": "words", "filter": value})
+
+    def test_long_texts_and_lists(self):
+        self.assert_answered("/v1/memory/documents", {"name": "a", "text": "#" * 100_000}, (200, 400, 503))
+        self.assert_answered("/v1/memory/documents", {"name": "a", "text": "# a\n" * 20_000},
+                             (200, 400, 503))
+        metadata = {str(i): i for i in range(20_000)}
+        self.assert_answered("/v1/memory/documents", {"name": "b", "text": "b", "metadata": metadata})
+        for query in ("limit=-1", "limit=99999999999999999999", "after=%00", "user=" + "x" * 5000, "limit="):
+            status, answer, _ = ask(self.server.port, "GET", f"/v1/memory/documents?{query}")
+            self.assertIn(status, (200, 400), answer)
+
+
 def nested(n, inner=None):
     schema = inner or {"type": "string"}
     for _ in range(n):
@@ -472,7 +528,7 @@ class Keys(ClassTest):
     """Requests without a key, with a wrong one, and with another user's."""
 
     arguments = ("--api-key-file", "FOLDER/keys", "--cache-dir", "FOLDER/cache", "--lenient",
-                 "--log-file", "FOLDER/log")
+                 "--log-file", "FOLDER/log", "--memory", "FOLDER/memory")
     OTHER = "a-key-of-bob"
 
     @classmethod
@@ -560,6 +616,22 @@ class Keys(ClassTest):
             self.assertEqual(ask(self.server.port, "GET", path, extra=self.key(self.OTHER))[0], 404, path)
         _, listed, _ = ask(self.server.port, "GET", "/v1/sessions", extra=self.key(self.OTHER))
         self.assertNotIn(b"mine", listed)
+
+    def test_keys_see_no_documents_of_each_other(self):
+        document = {"name": "mine", "text": "The vault opens at noon."}
+        self.assertEqual(post(self.server, "/v1/memory/documents", document, self.key(SECRET))[0], 200)
+        for user in ({}, {"user": "ann"}, {"user": "ann/"}, {"user": "../ann/"}, {"user": "bob/../ann/"}):
+            body = {"query": "vault noon", "mode": "words", **user}
+            status, answer = post(self.server, "/v1/memory/search", body, self.key(self.OTHER))
+            self.assertEqual((status, answer["data"]), (200, []), user)
+        own = {"query": "vault", "mode": "words"}
+        _, answer = post(self.server, "/v1/memory/search", own, self.key(SECRET))
+        self.assertEqual(len(answer["data"]), 1)
+        for path in ("/v1/memory/documents", "/v1/memory/documents?user=ann", "/v1/memory/stats"):
+            _, listed, _ = ask(self.server.port, "GET", path, extra=self.key(self.OTHER))
+            self.assertNotIn(b"mine", listed)
+        status, _, _ = ask(self.server.port, "DELETE", "/v1/memory/documents/mine", extra=self.key(self.OTHER))
+        self.assertEqual(status, 404)
 
     def test_nothing_of_a_request_adds_lines_to_a_log_or_headers_to_an_answer(self):
         evil = "x\r\nSet-Cookie: a=b\r\n\r\n\x1bc{\"status\": 200}\u2028"

@@ -89,7 +89,7 @@ class FieldEffects : public testing::Test {
     store_ = *SessionStore::open({.folder = folder_ + "/sessions"});
     keeper_ = std::make_unique<SessionKeeper>(*store_);
     adapters_ = make_adapters();
-    server_ = std::make_unique<CaseServer>(keeper_.get(), adapters_.get(), folder_);
+    server_ = std::make_unique<CaseServer>(keeper_.get(), adapters_.get(), folder_, memory_.get());
     const std::string path = RUV_SOURCE_DIR "/tests/cases/fields.json";
     values_ = *parse_json(*read_text_file(path), path);
     ask({"PUT", "/v1/sessions/kept"}, {{"messages", {{{"role", "user"}, {"content", "Before"}}}}});
@@ -147,7 +147,13 @@ class FieldEffects : public testing::Test {
     return body;
   }
 
+  // The memory is as it was before each request.
   Json ask(const RouteName& route, const Json& body) {
+    if (route.second.starts_with("/v1/memory/")) {
+      server_->answer({{"request",
+                        {{"path", "/v1/memory/documents"},
+                         {"body", values_.at("tables").at("memory_document").at("body")}}}});
+    }
     return server_->answer(
         {{"request", {{"method", route.first}, {"path", route.second}, {"body", body}}},
          {"format", values_.at("format")},
@@ -185,6 +191,7 @@ class FieldEffects : public testing::Test {
   }
 
   std::string folder_;
+  CaseMemory memory_;
   std::unique_ptr<SessionStore> store_;
   std::unique_ptr<AdapterRegistry> adapters_;
   std::unique_ptr<SessionKeeper> keeper_;

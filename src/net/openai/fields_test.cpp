@@ -2,6 +2,7 @@
 #include "net/anthropic/messages.h"
 #include "net/body_tables.h"
 #include "net/llamacpp/infill.h"
+#include "net/memory/memory_routes.h"
 #include "net/ollama/ollama.h"
 #include "net/responses/responses.h"
 
@@ -344,10 +345,13 @@ TEST(FieldsPage, HoldsTheMatrix) {
       &tokenize_fields(),       &detokenize_fields(), &template_fields(),    &count_tokens_fields(),
       &session_fields(),        &model_fields(),      &ollama_show_fields(), &load_adapter_fields(),
       &unload_adapter_fields(), &feedback_fields(),   &undo_fields()};
-  EXPECT_EQ(answers.size() + vectors.size() + others.size(), body_tables().size());
+  const std::vector<const BodyTable*> memory = {&memory_document_fields(), &memory_search_fields(),
+                                                &memory_context_fields()};
+  EXPECT_EQ(answers.size() + vectors.size() + others.size() + memory.size(), body_tables().size());
   std::string fresh = with_section(*page, "answers", matrix_lines(answers));
   fresh = with_section(fresh, "vectors", matrix_lines(vectors));
   fresh = with_section(fresh, "others", matrix_lines(others));
+  fresh = with_section(fresh, "memory", matrix_lines(memory));
   fresh = with_section(fresh, "options", matrix_lines(options));
   settle_page(path, *page, fresh);
 }

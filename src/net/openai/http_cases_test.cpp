@@ -17,7 +17,8 @@ bool updating() { return std::getenv("RUV_UPDATE") != nullptr; }
 
 class HttpCases : public ::testing::TestWithParam<std::string> {
  protected:
-  CaseServer server_;
+  CaseMemory memory_;
+  CaseServer server_{nullptr, nullptr, "", memory_.get()};
 };
 
 TEST_P(HttpCases, EveryAnswerIsAsWritten) {

@@ -20,6 +20,7 @@ namespace ruv {
 class BackgroundResponses;
 class Metrics;
 class ResponseStore;
+class ServedMemory;
 class SessionKeeper;
 class Teaching;
 
@@ -36,6 +37,7 @@ struct ServerParts {
   // Answers that are made without a client that waits.
   std::shared_ptr<BackgroundResponses> background = {};
   SessionKeeper* sessions = nullptr;  // null: none are kept
+  ServedMemory* memory = nullptr;     // null: no documents are kept
   // Fields that are unknown or not supported are dropped and named, instead of refused.
   bool lenient = false;
   // Browsers get the page at "/".

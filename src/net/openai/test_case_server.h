@@ -4,13 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
+#include <filesystem>
 #include <limits>
 
 #include "base/hash.h"
 #include "learn/teaching.h"
 #include "net/http/server.h"
 #include "net/http/test_client.h"
+#include "net/memory/served_memory.h"
 #include "net/one_model.h"
 #include "net/openai/routes.h"
 #include "net/scripted_engine.h"
@@ -244,18 +249,57 @@ class ScriptedTeaching final : public Teaching {
   }
 };
 
+// What an answer has of the system's clock and of the machine's memory.
+inline void fix_times(Json& json) {
+  if (json.is_array()) {
+    for (Json& one : json) fix_times(one);
+  } else if (json.is_object()) {
+    for (const auto& [name, value] : json.items()) {
+      if (name == "added_at" || name == "n_memory_bytes") value = 1'700'000'001;
+      fix_times(value);
+    }
+  }
+}
+
+// For a server of tests: a memory in a folder of its own, whose ids are counted.
+class CaseMemory {
+ public:
+  CaseMemory() {
+    std::string name = (std::filesystem::temp_directory_path() / "ruv-memory-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    ServedMemoryOptions options{.folder = folder_};
+    options.new_id = [this](std::string_view prefix) {
+      return std::string(prefix) + std::to_string(++n_ids_);
+    };
+    memory_ = *ServedMemory::open(options);
+  }
+  ~CaseMemory() {
+    memory_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+  ServedMemory* get() const { return memory_.get(); }
+  // Counts again from the first id.
+  void count_anew() { n_ids_ = 0; }
+
+ private:
+  std::string folder_;
+  std::atomic<int> n_ids_ = 0;
+  std::unique_ptr<ServedMemory> memory_;
+};
+
 class CaseServer {
  public:
   // `sessions`: null: none are kept.
   // `adapters`: null: there are none; clients may load others from `adapter_folder`.
   explicit CaseServer(SessionKeeper* sessions = nullptr, AdapterRegistry* adapters = nullptr,
-                      const std::string& adapter_folder = "") {
+                      const std::string& adapter_folder = "", ServedMemory* memory = nullptr) {
     service_ = make_service(make_server_parts(), engine_, text_, {"scripted", "an-alias"});
     service_.created = 1'700'000'000;
     service_.unix_time = [] { return 1'700'000'001; };
     service_.unique_name = [] { return std::string("0123456789abcdefghijklmn"); };
     service_.sessions = sessions;
     service_.adapters = adapters;
+    service_.memory = memory;
     service_.adapter_folder = adapter_folder;
     service_.teaching = &teaching_;
     server_ = *HttpServer::create({.port = 0}, api_routes(models_));
@@ -267,6 +311,7 @@ class CaseServer {
     service_.beside.reset();  // its last answers go to the server
   }
 
+  uint16_t port() const { return server_->port(); }
   // {"request": {"method"?, "path", "body" or "raw"?, "content_type"?, "origin"?}, "scripts"?,
   // "engine_is_full"?, "cannot_rank"?, "lenient"?, "format"?, "bos"?, "marks"?} → {"status",
   // "events", "lines" or "body", "ignored"?, "kept"?, "asked"?}
@@ -295,6 +340,7 @@ class CaseServer {
     } else {
       const auto body = parse_json(response.body, "answer");
       found["body"] = body ? *body : Json(response.body);
+      fix_times(found["body"]);
     }
     constexpr std::string_view kIgnored = "X-Ignored-Fields: ";
     if (const size_t at = response.headers.find(kIgnored); at != std::string::npos) {

@@ -1,0 +1,111 @@
+#include "net/memory/memory_query.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace ruv {
+namespace {
+
+// Each query is a search by itself, as ranks of different queries cannot be added up.
+ApiResult<StoreFindings> find_chunks(const MemoryRequest& call, const std::string& folder,
+                                     const StoreSearch& search, const EmbeddedTexts& embedded) {
+  StoreFindings findings{.chunks = {}, .n_tokens = embedded.n_tokens};
+  const bool by_words = search.mode == MemoryMode::words;
+  // A store of another model is refused: its vectors say nothing here.
+  const StoreShelf::Lease store = TRY(remembered(call.memory, call.memory.shelf().find(folder)));
+  if (store == nullptr) return findings;
+  if (!by_words && !MemoryStore::is_same_model(store->kind(), embedded.kind)) {
+    return tl::unexpected(bad_request(
+        "", fmt::format("what is in memory here was embedded by another model: {}; this one is {}",
+                        store->kind().embedder, embedded.kind.embedder)));
+  }
+  std::unordered_map<int64_t, size_t> places;
+  for (size_t i = 0; i < search.queries.size(); ++i) {
+    MemoryQuery query{.k = search.k, .filter = search.filter};
+    if (search.mode != MemoryMode::vector) query.words = search.queries[i];
+    if (!by_words) query.vector = embedded.vectors[i];
+    for (FoundChunk& chunk : TRY(remembered(call.memory, store->search(query)))) {
+      const auto [at, is_new] = places.try_emplace(chunk.id, findings.chunks.size());
+      if (is_new) {
+        findings.chunks.push_back(std::move(chunk));
+      } else if (chunk.score > findings.chunks[at->second].score) {
+        findings.chunks[at->second] = std::move(chunk);
+      }
+    }
+  }
+  std::ranges::sort(findings.chunks, [](const FoundChunk& a, const FoundChunk& b) {
+    return a.score != b.score ? a.score > b.score : a.id < b.id;
+  });
+  if (std::ssize(findings.chunks) > search.k) {
+    findings.chunks.resize(static_cast<size_t>(search.k));
+  }
+  return findings;
+}
+
+ApiResult<MemoryMode> read_mode(const Json& body) {
+  const Json* mode = find_field(body, "mode");
+  if (mode == nullptr || *mode == "hybrid") return MemoryMode::hybrid;
+  if (*mode == "vector") return MemoryMode::vector;
+  if (*mode == "words") return MemoryMode::words;
+  return tl::unexpected(bad_request("mode", "'mode' must be \"hybrid\", \"vector\" or \"words\""));
+}
+
+}  // namespace
+
+ApiResult<void> search_and_answer(const MemoryRequest& call, const std::string& folder,
+                                  StoreSearch search, AnswerFindings answer) {
+  if (search.mode == MemoryMode::words) {
+    send_result(call.reply, answer(TRY(find_chunks(call, folder, search, {}))));
+    return {};
+  }
+  // The model is loaded first, where it is not: all below happens later, on other threads.
+  const auto shared = std::make_shared<const StoreSearch>(std::move(search));
+  uint64_t n_bytes = 0;
+  for (const std::string& query : shared->queries) n_bytes += query.size();
+  embed_and_answer(
+      call, n_bytes, [call, folder, shared, answer](const OpenAiService&) -> ApiResult<EmbedJob> {
+        return EmbedJob{.texts = shared->queries,
+                        .purpose = TextPurpose::query,
+                        .workers = &call.memory.searches(),
+                        .answer = [call, folder, shared,
+                                   answer](EmbeddedTexts embedded) -> ApiResult<HttpResponse> {
+                          return answer(TRY(find_chunks(call, folder, *shared, embedded)));
+                        }};
+      });
+  return {};
+}
+
+ApiResult<StoreSearch> read_search(const Json& body) {
+  StoreSearch search;
+  search.queries.push_back(TRY(read_text(body, "query")));
+  search.k = TRY(read_integer(body, "k", 5, {1, 1000}));
+  search.mode = TRY(read_mode(body));
+  auto members = MetadataFilter::of_members(TRY(read_object(body, "metadata")));
+  if (!members) return tl::unexpected(api_error(members.error(), "metadata"));
+  search.filter = std::move(*members);
+  if (const Json* filter = find_field(body, "filter")) {
+    const auto more = MetadataFilter::parse(*filter, "filter");
+    if (!more) return tl::unexpected(api_error(more.error(), "filter"));
+    search.filter = search.filter.both(*more);
+  }
+  return search;
+}
+
+ApiResult<std::string> read_text(const Json& body, const char* field) {
+  const Json* value = find_field(body, field);
+  if (value == nullptr) return missing_field(field);
+  if (!value->is_string()) return wrong_type(field, "a string", *value);
+  if (value->text().find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return tl::unexpected(bad_request(field, fmt::format("'{}' has nothing but blanks", field)));
+  }
+  return std::string(value->text());
+}
+
+ApiResult<Json> read_object(const Json& body, const char* field) {
+  const Json* value = find_field(body, field);
+  if (value == nullptr) return Json::object();
+  if (!value->is_object()) return wrong_type(field, "an object", *value);
+  return *value;
+}
+
+}  // namespace ruv
