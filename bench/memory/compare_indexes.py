@@ -1,32 +1,39 @@
 #!/usr/bin/env python3
-"""Vector indexes beside each other: building, and searches a second at equal recall.
+"""Vector indexes beside each other: searches a second at equal recall, latency, building, loading,
+bytes on disk, and recall among few.
 
-Usage: compare_indexes.py --bench RUV_BENCH_MEMORY [--sets 100000x128,100000x768]
-                          [--mnist t10k-images-idx3-ubyte.gz] [--rounds 3] [--write FILE]
+Usage: compare_indexes.py --bench RUV_BENCH_MEMORY [--sets 100000x128,100000x384,20000x768]
+                          [--million] [--mnist t10k-images-idx3-ubyte.gz] [--indexes int8,hnswlib]
+                          [--rounds 3] [--results FILE] [--write FILE]
 
-Sets are drawn: points around 1000 centres, with a seed. Each index is built with two threads, M = 16
-and 200 nodes looked at. Then all take turns: a round searches 2000 queries, one thread, in each index
-with each ef; the median of the rounds counts. Between two efs the logarithm of the speed is taken to
-be linear in that of the share that is missed. --write puts the table between the marks of FILE.
+Sets are drawn: points around 1000 centres, with a seed; --million adds 1000000x128. Each index is
+built with two threads, M = 16 and 200 nodes looked at, and searched by one. The speed at a recall is
+that of the median of the rounds; between two efs its logarithm is taken to be linear in that of the
+share that is missed. Latencies are those of the least ef with recall 0.95, one query after the other;
+those of peers include the call from Python.
+
+--results keeps what was measured, a line for each set and index, and a later run continues there.
+--write puts the tables between the marks of FILE. Peers that are missing are named and left out.
 """
 import argparse
 import gzip
 import json
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 
-import faiss
-import hnswlib
 import numpy
-import usearch.index
 
-EFS = (10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-K = 10
+from peers import K, KINDS, Missing
+
 MARKS = ("<!-- indexes: begin -->", "<!-- indexes: end -->")
+SHARES = (0.001, 0.01, 0.1, 0.5, 1)
+EF_AMONG = 64
+
+
+def say(*words):
+    print(*words, file=sys.stderr, flush=True)
 
 
 def drawn(n, n_dims, n_queries):
@@ -34,8 +41,11 @@ def drawn(n, n_dims, n_queries):
     centres = rng.normal(size=(1000, n_dims)).astype("f4")
 
     def points(count):
-        noise = rng.normal(size=(count, n_dims)).astype("f4")
-        return centres[rng.integers(0, len(centres), count)] + numpy.float32(0.6) * noise
+        made = centres[rng.integers(0, len(centres), count)]
+        for at in range(0, count, 65536):
+            part = made[at:at + 65536]
+            part += numpy.float32(0.6) * rng.standard_normal(part.shape, dtype="f4")
+        return made
 
     return points(n), points(n_queries)
 
@@ -46,88 +56,23 @@ def mnist(path, n_queries):
     return images[:-n_queries], images[-n_queries:]
 
 
-class Ours:
-    def __init__(self, options, folder, vectors, queries):
-        command = [options.bench, folder / "vectors", folder / "queries", "threads=2", "ef=stdin"]
-        command += ["n_dims=%d" % vectors.shape[1], "k=%d" % K, *self.extra]
-        self.process = subprocess.Popen(list(map(str, command)), text=True, bufsize=1,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        built = json.loads(self.process.stdout.readline())
-        self.build_seconds, self.n_bytes = built["build_seconds"], built["bytes"]
-
-    def search(self, queries, ef):
-        self.process.stdin.write("%d\n" % ef)
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        return answer["seconds"], answer["found"]
+def nearest(vectors, queries, ids=None):
+    """The K nearest of each query, by comparing with everything (or with those of these ids)."""
+    if ids is not None:
+        vectors = vectors[ids]
+    squares = numpy.einsum("ij,ij->i", vectors, vectors)
+    found = []
+    for at in range(0, len(queries), 64):
+        distances = squares - 2 * (queries[at:at + 64] @ vectors.T)
+        k = min(K, len(vectors))
+        best = numpy.argpartition(distances, k - 1, axis=1)[:, :k]
+        found.append(best if ids is None else ids[best])
+    return numpy.concatenate(found)
 
 
-class Float(Ours):
-    name, extra = "RuvLLM, float32", ()
-
-
-class Codes(Ours):
-    name, extra = "RuvLLM, int8 and float32", ("codes=int8",)
-
-
-class Hnswlib:
-    name = "hnswlib"
-
-    def __init__(self, options, folder, vectors, queries):
-        self.index = hnswlib.Index("l2", vectors.shape[1])
-        self.index.init_index(len(vectors), M=16, ef_construction=200)
-        start = time.perf_counter()
-        self.index.add_items(vectors, num_threads=2)
-        self.build_seconds = time.perf_counter() - start
-
-    def search(self, queries, ef):
-        self.index.set_ef(ef)
-        start = time.perf_counter()
-        found = self.index.knn_query(queries, k=K, num_threads=1)[0]
-        return time.perf_counter() - start, found
-
-
-class Faiss:
-    name = "faiss HNSW " + faiss.__version__
-
-    def __init__(self, options, folder, vectors, queries):
-        self.index = faiss.IndexHNSWFlat(vectors.shape[1], 16)
-        self.index.hnsw.efConstruction = 200
-        faiss.omp_set_num_threads(2)
-        start = time.perf_counter()
-        self.index.add(vectors)
-        self.build_seconds = time.perf_counter() - start
-
-    def search(self, queries, ef):
-        faiss.omp_set_num_threads(1)
-        self.index.hnsw.efSearch = ef
-        start = time.perf_counter()
-        found = self.index.search(queries, K)[1]
-        return time.perf_counter() - start, found
-
-
-class Usearch:
-    name = "usearch " + usearch.__version__
-
-    def __init__(self, options, folder, vectors, queries):
-        self.index = usearch.index.Index(ndim=vectors.shape[1], metric="l2sq", dtype="f32",
-                                         connectivity=16, expansion_add=200)
-        start = time.perf_counter()
-        self.index.add(numpy.arange(len(vectors)), vectors, threads=2)
-        self.build_seconds = time.perf_counter() - start
-
-    def search(self, queries, ef):
-        self.index.expansion_search = ef
-        start = time.perf_counter()
-        found = self.index.search(queries, K, threads=1).keys
-        return time.perf_counter() - start, found
-
-
-KINDS = (Float, Codes, Hnswlib, Faiss, Usearch)
-
-
-def recall(found, nearest):
-    return sum(len(set(a) & set(b)) for a, b in zip(found, nearest.tolist())) / nearest.size
+def recall(found, wanted):
+    wanted = wanted[:len(found)]
+    return sum(len(set(a) & set(b)) for a, b in zip(found, wanted.tolist())) / wanted.size
 
 
 def speed_at(points, wanted):
@@ -140,64 +85,132 @@ def speed_at(points, wanted):
     return points[0][1] if points and points[0][0] >= wanted else None
 
 
-def measure(options, name, vectors, queries):
-    flat = faiss.IndexFlatL2(vectors.shape[1])
-    flat.add(vectors)
-    nearest = flat.search(queries, K)[1]
-    rows = []
-    with tempfile.TemporaryDirectory() as made:
-        folder = pathlib.Path(made)
-        vectors.tofile(folder / "vectors")
-        queries.tofile(folder / "queries")
-        indexes = []
-        for kind in KINDS:
-            print("%s: building %s" % (name, kind.name), file=sys.stderr, flush=True)
-            indexes.append(kind(options, folder, vectors, queries))
-        seconds = {(index, ef): [] for index in indexes for ef in EFS}
-        shares = {}
-        for turn in range(options.rounds):
-            print("%s: round %d" % (name, turn + 1), file=sys.stderr, flush=True)
-            for ef in EFS:
-                for index in indexes:
-                    taken, found = index.search(queries, ef)
-                    seconds[index, ef].append(taken)
-                    shares[index, ef] = recall(found, nearest)
-        for index in indexes:
-            points = [(shares[index, ef], len(queries) / statistics.median(seconds[index, ef]))
-                      for ef in EFS]
-            rows.append((name, index.name, index.build_seconds, speed_at(points, 0.95),
-                         speed_at(points, 0.99)))
-    return rows
+def percentile(numbers, share):
+    return float(numpy.percentile(numbers, 100 * share)) if numbers else None
+
+
+def among_shares(index, vectors, queries):
+    """Recall by the share of the vectors that may be found."""
+    order = numpy.random.default_rng(2).permutation(len(vectors))
+    shares = {}
+    for share in SHARES:
+        ids = numpy.sort(order[:max(K, int(share * len(vectors)))]).astype("i8")
+        found = index.among(queries, ids, EF_AMONG)
+        shares[str(share)] = None if found is None else recall(found, nearest(vectors, queries, ids))
+    return shares
+
+
+def measure(options, kind, vectors, queries, wanted):
+    with tempfile.TemporaryDirectory(dir=options.work) as made:
+        index = kind(options, pathlib.Path(made), vectors, queries)
+        try:
+            asked = queries[:min(index.most_queries, len(queries))]
+            points, least = [], None
+            for ef in index.efs:
+                runs = [index.search(asked, ef) for _ in range(options.rounds)]
+                share = recall(runs[0][1], wanted)
+                count = len(runs[0][1])
+                points.append((share, count / statistics.median(run[0] for run in runs)))
+                say("   ef %s: recall %.3f" % (ef, share))
+                if least is None and share >= 0.95:
+                    least = ef
+                if share >= 0.995:
+                    break
+            taken = [] if least is None and index.efs[0] is not None else index.each(asked, least)[0]
+            row = {"build_seconds": index.build_seconds, "points": points,
+                   "p50_us": percentile(taken, 0.5), "p99_us": percentile(taken, 0.99),
+                   "bytes": index.save(), "load_seconds": index.load()}
+            row["among"] = among_shares(index, vectors, asked[:100])
+            return row
+        finally:
+            index.close()
+
+
+def cell(number, form="%.0f"):
+    return "-" if number is None else form % number
 
 
 def table(rows):
-    lines = ["| set | index | build, s | searches/s at recall 0.95 | at 0.99 |",
-             "|---|---|---|---|---|"]
-    peers = {row[0]: row for row in rows if row[1].startswith("hnswlib")}
-    for name, index, build, *speeds in rows:
-        cells = ["%.1f (%.2f)" % (build, peers[name][2] / build)]
-        for speed, peer in zip(speeds, peers[name][3:]):
-            cells.append("-" if speed is None else "%.0f" % speed
-                         + (" (%.2f)" % (speed / peer) if peer else ""))
+    """rows: {(set, index name): measured}."""
+    lines = ["| set | index | build, s | searches/s at recall 0.95 | at 0.99 | p50, µs | p99, µs "
+             "| MB on disk | load, s |", "|---|---|---|---|---|---|---|---|---|"]
+    for (name, index), row in rows.items():
+        peer = rows.get((name, KINDS["hnswlib"].name))
+        cells = ["%.1f" % row["build_seconds"]]
+        for wanted in (0.95, 0.99):
+            speed = speed_at(row["points"], wanted)
+            beside = speed_at(peer["points"], wanted) if peer else None
+            cells.append(cell(speed) + (" (%.2f)" % (speed / beside) if speed and beside else ""))
+        cells += [cell(row["p50_us"]), cell(row["p99_us"]), "%.1f" % (row["bytes"] / 1e6),
+                  "%.3f" % row["load_seconds"]]
         lines.append("| %s | %s | %s |" % (name, index, " | ".join(cells)))
+    lines += ["", "Recall at 10 among a share of the vectors, ef %d:" % EF_AMONG, "",
+              "| set | index | " + " | ".join("%g %%" % (100 * share) for share in SHARES) + " |",
+              "|---|---|" + "---|" * len(SHARES)]
+    for (name, index), row in rows.items():
+        shares = [cell(row["among"][str(share)], "%.3f") for share in SHARES]
+        lines.append("| %s | %s | %s |" % (name, index, " | ".join(shares)))
     return "\n".join(lines)
+
+
+class Results:
+    """What was measured, kept in a file if there is one."""
+
+    def __init__(self, path):
+        self.path, self.rows = path, {}
+        if path and pathlib.Path(path).exists():
+            for line in pathlib.Path(path).read_text().splitlines():
+                row = json.loads(line)
+                self.rows[row.pop("set"), row.pop("index")] = row
+
+    def add(self, name, index, row):
+        self.rows[name, index] = row
+        if self.path:
+            with open(self.path, "a") as file:
+                file.write(json.dumps({"set": name, "index": index, **row}) + "\n")
+
+
+def run_set(options, results, name, make):
+    kinds = [KINDS[one] for one in options.indexes.split(",")]
+    left = [kind for kind in kinds if (name, kind.name) not in results.rows]
+    if not left:
+        return
+    say(name + ": making the set, and comparing with everything")
+    vectors, queries = make()
+    wanted = nearest(vectors, queries)
+    for kind in left:
+        say("%s: %s" % (name, kind.name))
+        try:
+            results.add(name, kind.name, measure(options, kind, vectors, queries, wanted))
+        except Missing as missing:
+            say("%s is left out: %s" % (kind.name, missing))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bench", required=True)
-    parser.add_argument("--sets", default="100000x128,100000x768")
+    parser.add_argument("--sets", default="100000x128,100000x384,20000x768")
+    parser.add_argument("--million", action="store_true")
     parser.add_argument("--mnist")
+    parser.add_argument("--indexes", default=",".join(KINDS))
+    parser.add_argument("--queries", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--work", help="where indexes are written; the system's folder when absent")
+    parser.add_argument("--results")
     parser.add_argument("--write")
     options = parser.parse_args()
-    rows = []
-    for one in filter(None, options.sets.split(",")):
+    unknown = set(options.indexes.split(",")) - set(KINDS)
+    if unknown:
+        parser.error("--indexes: there are " + ", ".join(KINDS))
+    results = Results(options.results)
+    sets = [one for one in options.sets.split(",") if one]
+    for one in sets + (["1000000x128"] if options.million else []):
         n, n_dims = map(int, one.split("x"))
-        rows += measure(options, one, *drawn(n, n_dims, 2000))
+        run_set(options, results, one, lambda: drawn(n, n_dims, options.queries))
     if options.mnist:
-        rows += measure(options, "MNIST 9000x784", *mnist(options.mnist, 1000))
-    text = table(rows)
+        run_set(options, results, "MNIST 9000x784",
+                lambda: mnist(options.mnist, min(1000, options.queries)))
+    text = table(results.rows)
     print(text)
     if options.write:
         page = pathlib.Path(options.write)

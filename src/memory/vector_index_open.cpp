@@ -27,7 +27,7 @@ int64_t generation_of(const std::string& path, std::string_view kind) {
   return number;
 }
 
-// Of the newest log, which is that of a whole checkpoint: its graph was written before. -1: none.
+// The newest log is that of a whole checkpoint: its graph was written before. -1: none.
 int64_t newest_generation(const std::string& folder) {
   int64_t newest = -1;
   for (const FolderEntry& file : files_in(folder)) {
