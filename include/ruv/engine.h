@@ -100,6 +100,8 @@ struct ServiceTerms {
   std::string cache_salt = {};
   // The answer ends with an error (deadline) when it is not finished after this time; 0: never.
   int64_t timeout_ms = 0;
+  // What the request is called where it is noted; has no effect on the answer.
+  std::string request_id = {};
 };
 
 struct LoadedForm;

@@ -46,5 +46,7 @@ struct FormNote {
   std::string reason;
 };
 std::vector<FormNote> form_notes(const LoadedForm& form);
+// What the form was read from; valid as long as the form.
+const AnswerForm& asked_form(const LoadedForm& form);
 
 }  // namespace ruv

@@ -74,6 +74,8 @@ std::vector<FormNote> form_notes(const LoadedForm& form) {
   return made;
 }
 
+const AnswerForm& asked_form(const LoadedForm& form) { return form.asked; }
+
 Result<std::shared_ptr<const LoadedForm>> Engine::load_form(const AnswerForm&) {
   return fail(Code::unsupported, "this engine cannot hold answers to a form");
 }
@@ -81,9 +83,9 @@ Result<std::shared_ptr<const LoadedForm>> Engine::load_form(const AnswerForm&) {
 std::shared_ptr<const LoadedForm> FormStore::find(const AnswerForm& form) {
   const Lock lock(mutex_);
   for (auto at = kept_.begin(); at != kept_.end(); ++at) {
-    if (!(at->asked == form)) continue;
+    if (!((*at)->asked == form)) continue;
     kept_.splice(kept_.begin(), kept_, at);
-    return kept_.front().loaded;
+    return kept_.front();
   }
   return nullptr;
 }
@@ -116,8 +118,9 @@ Result<std::shared_ptr<const LoadedForm>> FormStore::load(const AnswerForm& form
   made->model = model_.get();
   made->form = TRY(read_form(space(), *model_->tokenizer, form));
   made->form->warm();
+  made->asked = form;
   const Lock lock(mutex_);
-  kept_.push_front({form, made});
+  kept_.push_front(made);
   if (kept_.size() > kMaxForms) kept_.pop_back();
   return made;
 }

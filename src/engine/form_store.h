@@ -13,6 +13,7 @@ namespace ruv {
 struct LoadedForm {
   const Model* model = nullptr;
   std::shared_ptr<const Form> form;
+  AnswerForm asked = {};
 };
 
 class FormStore {
@@ -26,17 +27,13 @@ class FormStore {
   Result<std::shared_ptr<const LoadedForm>> load(const AnswerForm& form);
 
  private:
-  struct Kept {
-    AnswerForm asked;
-    std::shared_ptr<const LoadedForm> loaded;
-  };
   std::shared_ptr<const LoadedForm> find(const AnswerForm& form);
   std::shared_ptr<FormSpace> space();
 
   std::shared_ptr<const Model> model_;
   Mutex mutex_;
   std::shared_ptr<FormSpace> space_;  // made for the first form, and again when it is worn
-  std::list<Kept> kept_;              // the latest first
+  std::list<std::shared_ptr<const LoadedForm>> kept_;  // the latest first
 };
 
 }  // namespace ruv

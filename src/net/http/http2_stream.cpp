@@ -56,7 +56,8 @@ void Http2Stream::end_head(bool is_end) {
   has_ended_ = is_end;
   is_head_method_ = head_.is_head_method();
   if (auto fault = head_.fault()) {
-    lines_ = served_.identify({});
+    HttpRequest unread;
+    lines_ = served_.identify(unread);
     refuse(std::move(*fault));
   } else {
     incoming_.request = head_.request();

@@ -25,7 +25,7 @@ struct HttpRequest {
   std::string key;           // of the header Authorization (Bearer) or X-Api-Key
   std::string key_name;      // of the key, once it is known; empty: it has none
   bool has_own_key = false;  // the key is one of the server's; false: the server has none
-  std::string id;            // of the header X-Request-Id; empty: none that can be used
+  std::string id;            // of the header X-Request-Id, or drawn; empty before that
   std::string trace;         // the trace id of the header traceparent; empty: none
   std::string host;          // the header's value
   bool has_host = false;     // HTTP/1.0 needs none

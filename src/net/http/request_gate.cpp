@@ -125,8 +125,8 @@ std::shared_ptr<RelayedRequest> RequestGate::begin(RelayedCall call,
   relayed->reply_->set_host(relayed);
   HttpRequest request = as_request(call);
   RequestRecord& record = relayed->record_;
+  if (request.id.empty()) request.id = fmt::format("req-{:016x}", server_.ids.next());
   record.id = request.id;
-  if (record.id.empty()) record.id = fmt::format("req-{:016x}", server_.ids.next());
   record.trace = request.trace;
   record.method = request.method;
   record.path = std::move(call.path);

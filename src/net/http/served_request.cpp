@@ -64,9 +64,9 @@ void ServedRequest::begin() {
 }
 
 // Ids that clients send are kept, so that their logs and ours can be compared.
-HeaderLines ServedRequest::identify(const HttpRequest& request) {
+HeaderLines ServedRequest::identify(HttpRequest& request) {
+  if (request.id.empty()) request.id = fmt::format("req-{:016x}", server_.ids.next());
   record_.id = request.id;
-  if (record_.id.empty()) record_.id = fmt::format("req-{:016x}", server_.ids.next());
   record_.trace = request.trace;
   record_.method = request.method;
   record_.path = request.path;

@@ -34,8 +34,9 @@ class ServedRequest final : public DetachHost {
 
   // The first byte of a new request is here.
   void begin();
-  // Its head is here. Returns the headers that all answers to it have.
-  HeaderLines identify(const HttpRequest& request);
+  // Its head is here. Draws an id where it has none, and returns the headers that all answers to it
+  // have.
+  HeaderLines identify(HttpRequest& request);
   // Finds the route or the refusal for its head.
   void choose(IncomingRequest& incoming);
   // Sends the refusal, or starts the route.

@@ -132,7 +132,7 @@ ApiResult<void> answer_conversation(const ApiCall& call, GenerateRequest request
                                     MakeWriter make_writer, const std::shared_ptr<Reply>& reply) {
   const OpenAiService& service = call.service;
   TRY(check_token_params(service, request.params));
-  request.terms.tenant = TRY(tenant_of(call.http, request.terms.tenant));
+  TRY(claim_terms(call.http, request.terms));
   std::shared_ptr<SessionTurn> turn;
   if (!request.session.empty()) turn = TRY(SessionTurn::begin(service, request));
   TRY(check_awaited(call.http));

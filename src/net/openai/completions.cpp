@@ -142,7 +142,7 @@ ApiResult<void> answer_completion(const ApiCall& call, const std::shared_ptr<Rep
 ApiResult<void> answer_prompts(const ApiCall& call, GenerateRequest request, MakeWriter make_writer,
                                const std::shared_ptr<Reply>& reply) {
   const OpenAiService& service = call.service;
-  request.terms.tenant = TRY(tenant_of(call.http, request.terms.tenant));
+  TRY(claim_terms(call.http, request.terms));
   TRY(check_token_params(service, request.params));
   TRY(load_named(service, request));
   std::vector<ReadyPrompt> prompts =

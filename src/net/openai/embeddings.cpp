@@ -226,7 +226,7 @@ ApiResult<VectorRequest> read_vector_request(const ApiCall& call, const Json& bo
   request.pooling = TRY(read_pooling(body, *info));
   request.params = TRY(read_params(body, *info));
   request.terms = TRY(read_terms(body));
-  request.terms.tenant = TRY(tenant_of(call.http, request.terms.tenant));
+  TRY(claim_terms(call.http, request.terms));
   const std::string named = TRY(read_model(body));
   request.adapters = TRY(find_adapters(service, {}, named));
   std::vector<RawPrompt> inputs = TRY(read_prompts(body, "input", kMaxInputs));

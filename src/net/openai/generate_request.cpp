@@ -259,6 +259,12 @@ ApiResult<std::string> tenant_of(const HttpRequest& http, const std::string& use
                                       kMaxTermBytes - http.key_name.size() - 1)));
 }
 
+ApiResult<void> claim_terms(const HttpRequest& http, ServiceTerms& terms) {
+  terms.tenant = TRY(tenant_of(http, terms.tenant));
+  terms.request_id = http.id;
+  return {};
+}
+
 ApiResult<std::string> read_model(const Json& body) {
   const Json* model = find_field(body, "model");
   if (model == nullptr) return std::string();

@@ -68,6 +68,9 @@ ApiResult<ServiceTerms> read_terms(const Json& body);
 // The owner of what a request does: its `user`, apart for each key that has a name. Fails: 400
 // where both together are too long.
 ApiResult<std::string> tenant_of(const HttpRequest& http, const std::string& user);
+// Gives the terms of a request, whose tenant is its `user`, the owner by tenant_of() and the id
+// that logs have. Fails: 400.
+ApiResult<void> claim_terms(const HttpRequest& http, ServiceTerms& terms);
 // The member `field`: a text, a list of ids, or a list of at most `most` of either; at least one.
 // Fails: 400.
 ApiResult<std::vector<RawPrompt>> read_prompts(const Json& body, const char* field, size_t most);

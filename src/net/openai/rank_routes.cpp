@@ -86,7 +86,7 @@ ApiResult<PairsCall> read_pairs(const ApiCall& api, std::span<const TextPair> pa
   call.request.as_states = call.texts.classified;
   call.request.pooling = call.texts.pooling;
   call.request.terms = TRY(read_terms(body));
-  call.request.terms.tenant = TRY(tenant_of(api.http, call.request.terms.tenant));
+  TRY(claim_terms(api.http, call.request.terms));
   const std::string named = TRY(read_model(body));
   call.request.adapters = TRY(find_adapters(api.service, {}, named));
   return call;
