@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/append_file.h"
 #include "base/file.h"
 
 namespace ruv {
@@ -89,6 +90,8 @@ Status DbStatement::run() {
 }
 
 Result<Database> Database::open(const std::string& path, bool syncs) {
+  // SQLite gives its other files the mode of the first.
+  if (!file_exists(path)) TRY(AppendFile::create(path));
   sqlite3* connection = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
                          SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;

@@ -41,8 +41,8 @@ class DbStatement {
 
 class Database {
  public:
-  // Makes the file where it is missing. Changes survive the end of the process; with `syncs` a loss
-  // of power, too. Fails: as run().
+  // Makes the file, for its owner alone, where it is missing. Changes survive the end of the
+  // process; with `syncs` a loss of power, too. Fails: as run().
   static Result<Database> open(const std::string& path, bool syncs);
   Database(Database&& other) noexcept;
   Database& operator=(Database&&) = delete;

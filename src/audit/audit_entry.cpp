@@ -1,0 +1,204 @@
+#include "audit/audit_entry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "audit/request_json.h"
+#include "ruv/version.h"
+
+namespace ruv {
+namespace {
+
+Digest content_digest(const EntryContents& contents, std::string_view purpose,
+                      std::string_view bytes) {
+  return keyed_digest_of(contents.salt, purpose, {as_bytes(bytes)});
+}
+
+// What of an engine decides the bytes of an answer. Threads, batches, caches and drafts do not.
+Json engine_json(const AnsweringEngine& engine) {
+  Json json = Json::object();
+  json["version"] = RUV_VERSION;
+  json["model_digest"] = engine.model_digest;
+  json["kv"] = engine.kv_type;
+  json["n_ctx"] = engine.n_ctx;
+  json["isa"] = engine.isa;
+  json["portable"] = is_portable_isa(engine.isa);
+  return json;
+}
+
+// In the order in which a step adds them, which rounding depends on.
+Json adapters_json(std::span<const AnsweringAdapter> adapters) {
+  Json list = Json::array();
+  for (const AnsweringAdapter& adapter : adapters) {
+    Json json = Json::object();
+    json["path"] = adapter.path;
+    json["digest"] = adapter.digest;
+    json["scale"] = static_cast<double>(adapter.scale);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+// Milliseconds with three digits.
+double rounded(double ms) { return std::round(ms * 1000) / 1000; }
+
+Json times_json(const Timings& timings) {
+  Json json = Json::object();
+  json["queue_ms"] = rounded(timings.queue_ms);
+  json["prefill_ms"] = rounded(timings.prefill_ms);
+  json["decode_ms"] = rounded(timings.decode_ms);
+  json["total_ms"] = rounded(timings.queue_ms + timings.prefill_ms + timings.decode_ms);
+  return json;
+}
+
+Json counts_json(const Timings& timings, int64_t n_ids) {
+  Json json = Json::object();
+  json["prompt"] = timings.n_prompt_tokens;
+  json["cached"] = timings.n_cached_tokens;
+  json["answer"] = timings.n_generated_tokens;
+  json["ids"] = n_ids;
+  return json;
+}
+
+Json digests_json(const ContentDigests& digests) {
+  Json json = Json::object();
+  json["prompt"] = hex_of(digests.prompt);
+  json["answer"] = hex_of(digests.answer);
+  json["text"] = hex_of(digests.text);
+  return json;
+}
+
+// Why it failed; with contents off only the code, as messages may quote what was asked.
+Json error_json(const Status& status, AuditContents contents) {
+  Json json = Json::object();
+  json["code"] = code_name(status.code());
+  if (contents != AuditContents::off) json["message"] = status.message();
+  return json;
+}
+
+// Hidden states are compared as bytes, too: equal numbers have equal bits here.
+EntryContents contents_of(const FinishedRequest& finished, const Salt& salt) {
+  const bool is_hidden = finished.request.output == RequestOutput::hidden;
+  return {.salt = salt,
+          .prompt = bytes_of_ids(finished.request.prompt),
+          .answer = is_hidden ? std::string(as_text(std::as_bytes(std::span(finished.hidden))))
+                              : bytes_of_ids(finished.ids),
+          .text = finished.text};
+}
+
+std::string text_member(const Json& body, std::string_view name) {
+  const Json* text = body.find(name);
+  return text != nullptr && text->is_string() ? std::string(text->text()) : std::string();
+}
+
+// Microseconds; 0 where it is not a number, or too large.
+int64_t microseconds_in(const Json* ms) {
+  if (ms == nullptr || !ms->is_number() || ms->is_big_integer()) return 0;
+  const double us = std::round(ms->get<double>() * 1000);
+  return std::fabs(us) < 1e15 ? static_cast<int64_t>(us) : 0;
+}
+
+Json entry_head(std::string_view kind, int64_t unix_ms) {
+  Json body = Json::object();
+  body["kind"] = kind;
+  body["time_ms"] = unix_ms;
+  return body;
+}
+
+}  // namespace
+
+// Names are those of the command line.
+std::optional<AuditContents> find_audit_contents(std::string_view name) {
+  const auto* const found = std::ranges::find(kAuditContentsNames, name);
+  if (found == kAuditContentsNames.end()) return std::nullopt;
+  return static_cast<AuditContents>(found - kAuditContentsNames.begin());
+}
+
+EntryColumns entry_columns(const Json& body) {
+  const Json* time = body.find("time_ms");
+  const Json* times = body.find("times");
+  const bool has_times = times != nullptr && times->is_object();
+  return {.kind = text_member(body, "kind"),
+          .request_id = text_member(body, "id"),
+          .tenant = text_member(body, "tenant"),
+          .model = text_member(body, "model"),
+          .finish = text_member(body, "finish"),
+          .time_ms = time != nullptr && time->is_number_integer() ? time->get<int64_t>() : 0,
+          .total_us = has_times ? microseconds_in(times->find("total_ms")) : 0};
+}
+
+ContentDigests digests_of(const EntryContents& contents) {
+  return {.prompt = content_digest(contents, "ruvllm audit prompt", contents.prompt),
+          .answer = content_digest(contents, "ruvllm audit answer", contents.answer),
+          .text = content_digest(contents, "ruvllm audit text", contents.text)};
+}
+
+Result<std::optional<ContentDigests>> digests_in(const Json& body) {
+  const Json* json = body.find("digests");
+  if (json == nullptr) return std::optional<ContentDigests>();
+  ContentDigests digests;
+  for (const auto& [name, digest] : {std::pair{"prompt", &digests.prompt},
+                                     {"answer", &digests.answer},
+                                     {"text", &digests.text}}) {
+    const Json* text = json->is_object() ? json->find(name) : nullptr;
+    if (text == nullptr || !text->is_string())
+      return fail(Code::corrupt, "entry: no digest of the {}", name);
+    *digest = TRY(digest_from_hex(text->text(), name));
+  }
+  return std::optional(digests);
+}
+
+AuditEntry answer_entry(const FinishedRequest& finished, uint64_t number, AuditContents contents,
+                        std::span<const AnsweringAdapter> adapters, const AuditKey& key) {
+  AuditEntry entry{.body = entry_head("answer", finished.unix_ms)};
+  Json& body = entry.body;
+  const ServiceTerms& terms = finished.request.terms;
+  body["id"] = terms.request_id;
+  body["tenant"] = terms.tenant;
+  body["model"] = finished.engine->model;
+  body["engine"] = engine_json(*finished.engine);
+  if (!adapters.empty()) body["adapters"] = adapters_json(adapters);
+  const bool with_texts = contents != AuditContents::off;
+  body["request"] =
+      request_json(finished.request, with_texts ? RequestTexts::with : RequestTexts::without);
+  if (finished.request.media) body["media"] = true;
+  body["finish"] = finish_reason_name(finished.finish);
+  if (!finished.status.ok()) body["error"] = error_json(finished.status, contents);
+  body["tokens"] = counts_json(finished.timings, std::ssize(finished.ids));
+  body["times"] = times_json(finished.timings);
+  if (!with_texts) return entry;
+  EntryContents kept = contents_of(finished, key.salt_of(number));
+  body["digests"] = digests_json(digests_of(kept));
+  if (contents == AuditContents::kept) entry.contents = std::move(kept);
+  return entry;
+}
+
+// Both kinds of notes are entries like all others, so that they are signed and cannot be added
+// later by someone without the key.
+AuditEntry gap_entry(int64_t n, int64_t unix_ms) {
+  AuditEntry entry{.body = entry_head("gap", unix_ms)};
+  entry.body["lost"] = n;
+  return entry;
+}
+
+AuditEntry removal_entry(int64_t last, int64_t unix_ms) {
+  AuditEntry entry{.body = entry_head("removal", unix_ms)};
+  entry.body["last"] = last;
+  return entry;
+}
+
+std::string bytes_of_ids(std::span<const Token> ids) {
+  static_assert(sizeof(Token) == 4);
+  return std::string(as_text(std::as_bytes(ids)));
+}
+
+Result<std::vector<Token>> ids_of_bytes(std::string_view bytes) {
+  if (bytes.size() % sizeof(Token) != 0)
+    return fail(Code::corrupt, "{} bytes do not divide into ids", bytes.size());
+  std::vector<Token> ids(bytes.size() / sizeof(Token));
+  if (!ids.empty()) std::memcpy(ids.data(), bytes.data(), bytes.size());
+  return ids;
+}
+
+}  // namespace ruv

@@ -1,0 +1,71 @@
+// AuditEntry: a row of an audit log. Its body is JSON, and what is signed is the digest of the
+// body's bytes and the entry's number.
+//
+// Contents (the prompt, the answer) are beside the body, which has their digests: they can be
+// removed without a gap in the log. Salts keep digests of short texts from being guessed.
+#pragma once
+
+#include <optional>
+
+#include "audit/audit_key.h"
+#include "audit/finished_request.h"
+#include "base/json.h"
+
+namespace ruv {
+
+// How much of a request a log keeps.
+enum class AuditContents : uint8_t {
+  off,     // sizes, times and numeric options; nothing that texts could be guessed from
+  hashed,  // also the request's texts for options, and digests of prompt and answer
+  kept,    // also prompt and answer
+};
+inline constexpr std::array<std::string_view, 3> kAuditContentsNames{"off", "hashed", "kept"};
+std::optional<AuditContents> find_audit_contents(std::string_view name);
+
+// The bytes of prompt and answer.
+struct EntryContents {
+  Salt salt = {};
+  std::string prompt;  // ids, 4 bytes each, little-endian
+  std::string answer;  // ids; for hidden states float32
+  std::string text;    // the answer's, UTF-8
+
+  bool operator==(const EntryContents&) const = default;
+};
+
+struct AuditEntry {
+  Json body;
+  std::optional<EntryContents> contents = {};
+};
+
+// What queries look for, as the body says it; empty and 0 where it does not.
+struct EntryColumns {
+  std::string kind, request_id, tenant, model, finish;
+  int64_t time_ms = 0;
+  int64_t total_us = 0;  // from submission to the end
+  bool operator==(const EntryColumns&) const = default;
+};
+EntryColumns entry_columns(const Json& body);
+
+// The digest of contents that an entry has, and whose it is. Their purposes keep them apart.
+struct ContentDigests {
+  Digest prompt, answer, text;
+  bool operator==(const ContentDigests&) const = default;
+};
+ContentDigests digests_of(const EntryContents& contents);
+// What the body says; nothing where it has none. Fails: corrupt.
+Result<std::optional<ContentDigests>> digests_in(const Json& body);
+
+// The entry of an answer under this number. `adapters`: those of finished.adapters.
+AuditEntry answer_entry(const FinishedRequest& finished, uint64_t number, AuditContents contents,
+                        std::span<const AnsweringAdapter> adapters, const AuditKey& key);
+// That `n` answers are not in the log, as more ended than it could write, or writing failed.
+AuditEntry gap_entry(int64_t n, int64_t unix_ms);
+// That entries up to `last` were removed on purpose.
+AuditEntry removal_entry(int64_t last, int64_t unix_ms);
+
+// Ids and numbers as contents have them.
+std::string bytes_of_ids(std::span<const Token> ids);
+// Fails: corrupt (no whole number of ids).
+Result<std::vector<Token>> ids_of_bytes(std::string_view bytes);
+
+}  // namespace ruv

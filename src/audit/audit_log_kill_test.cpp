@@ -1,0 +1,80 @@
+// A process that writes a log and is killed at any moment: all that flush() had acknowledged is
+// there afterwards, and the chain verifies.
+//
+// RUV_KILLS sets how many processes are killed; a few by default.
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+
+#include "audit/audit_log.h"
+#include "audit/test_audit.h"
+
+namespace ruv::audit_log_kill_test {
+namespace {
+
+FinishedRequest request_of(int64_t step) {
+  FinishedRequest made;
+  made.unix_ms = step;
+  made.engine = std::make_shared<AnsweringEngine>(
+      AnsweringEngine{.model = "m", .model_digest = {}, .kv_type = "f16", .n_ctx = 9});
+  made.request.prompt = std::vector<Token>(static_cast<size_t>(1 + step % 7), 5);
+  made.request.terms.request_id = "req-" + std::to_string(step);
+  made.ids = {1, 2, 3};
+  made.text = "answer";
+  made.finish = FinishReason::stop;
+  return made;
+}
+
+// Adds some answers at a time and writes a byte for each flush, until it is killed.
+[[noreturn]] void write_on(const std::string& folder, int64_t step, int acknowledged) {
+  auto store = AuditStore::open({.folder = folder});
+  if (!store) ::_exit(1);
+  auto log = AuditLog::start(std::move(*store), {.contents = AuditContents::kept, .batch = 3});
+  if (!log) ::_exit(2);
+  for (;; ++step) {
+    (*log)->add(request_of(step));
+    if (!(*log)->flush().ok()) ::_exit(3);
+    if (::write(acknowledged, "x", 1) != 1) ::_exit(4);
+  }
+}
+
+int64_t n_acknowledged(const std::string& folder, int64_t step, uint32_t n_us) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) write_on(folder, step, ends[1]);
+  ::close(ends[1]);
+  pollfd first{ends[0], POLLIN, 0};
+  ::poll(&first, 1, 60'000);
+  ::usleep(n_us);
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
+  int64_t n = 0;
+  for (char byte; ::read(ends[0], &byte, 1) == 1;) ++n;
+  ::close(ends[0]);
+  return n;
+}
+
+TEST(AuditLogKill, LosesNothingThatWasAcknowledged) {
+  const char* const wanted = std::getenv("RUV_KILLS");
+  const int n_kills = wanted != nullptr ? std::atoi(wanted) : 12;
+  const AuditFolder folder("kill");
+  Rng rng(5);
+  int64_t n = 0;
+  for (int kill = 0; kill < n_kills; ++kill) {
+    n += n_acknowledged(folder.path(), n, static_cast<uint32_t>(rng.below(20000)));
+    const AuditVerdict verdict = verdict_of(folder.path());
+    for (const AuditFault& fault : verdict.faults) ADD_FAILURE() << fault.entry << fault.what;
+    ASSERT_TRUE(verdict.n_entries == n || verdict.n_entries == n + 1);
+    EXPECT_EQ(verdict.n_with_contents, verdict.n_entries);
+    n = verdict.n_entries;
+  }
+  EXPECT_GE(n, n_kills);
+}
+
+}  // namespace
+}  // namespace ruv::audit_log_kill_test
