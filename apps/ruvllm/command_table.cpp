@@ -37,6 +37,7 @@ constexpr Subcommand kSubcommands[] = {
     {"learn", learn_command, "Learn from feedback, step by step, and take it back", kModels},
     {"lora", lora_command, "What adapters hold, and making one of several", kModels},
     {"memory", memory_command, "Keep documents, and find what fits a question", kModels},
+    {"audit", audit_command, "Check a server's audit log, and run its answers again", kModels},
     {"sessions", sessions_command, "List, show and delete kept conversations", kModels},
     {"cache", cache_command, "What is kept on disk, and removing what can be made again", kModels},
     {"tokenize", tokenize_command, "Text to token ids and back", kInside},

@@ -20,6 +20,7 @@ int tag_command(int argc, char** argv);
 // What is kept, and what files hold.
 int sessions_command(int argc, char** argv);
 int memory_command(int argc, char** argv);
+int audit_command(int argc, char** argv);
 int cache_command(int argc, char** argv);
 int info_command(int argc, char** argv);
 int tokenize_command(int argc, char** argv);

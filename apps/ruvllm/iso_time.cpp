@@ -1,6 +1,8 @@
 // A reader of fixed-width fields; the calendar is std::chrono's.
 #include "iso_time.h"
 
+#include <fmt/chrono.h>
+
 #include <chrono>
 #include <optional>
 
@@ -97,6 +99,12 @@ Result<int64_t> parse_iso_time(std::string_view text) {
   const std::optional<int64_t> time = read_time(in);
   if (!time) return fail(Code::invalid, "'{}' is not a time like 2025-03-14T15:09:26", text);
   return *time;
+}
+
+std::string utc_text(int64_t unix_s) {
+  constexpr int64_t kLastTime = 253'402'300'799;  // the end of the year 9999
+  if (unix_s < 0 || unix_s > kLastTime) return std::to_string(unix_s);
+  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(static_cast<std::time_t>(unix_s)));
 }
 
 }  // namespace ruv

@@ -116,17 +116,6 @@ Status add(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
   return {};
 }
 
-// What a document says is shown without what could act on the terminal, line by line.
-std::string shown_lines(std::string_view text) {
-  std::string shown;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    shown += shown_text(text.substr(at, end - at), kWholeText) + "\n";
-    at = end + 1;
-  }
-  return shown;
-}
-
 void print_found(const FoundChunk& chunk, int64_t place, bool json) {
   if (json) {
     Json found{

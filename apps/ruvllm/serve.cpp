@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "api_key.h"
+#include "audit_flags.h"
 #include "base/freed_memory.h"
 #include "base/machine.h"
 #include "base/open_files.h"
@@ -40,6 +41,7 @@ struct ServeCall {
   LearnCall learn;
   ServedMemoryOptions memory;
   int64_t memory_mebibytes = 1024, memory_file_mebibytes = 1024;
+  AuditCall audit;
   std::string alias;
   bool lenient = false;
   bool no_key = false;
@@ -324,14 +326,15 @@ Status serve(const CommandLine& line, ServeCall& call) {
       TRY(HttpServer::create(call.server, api_routes(models)));
   std::unique_ptr<RpcServer> grpc = TRY(grpc_server(call, *server, models));
   TRY(keep_on_disk(line, call.cache, call.engine.kv));
+  const std::unique_ptr<AuditLog> audit = TRY(open_audit(call.audit));
   const std::unique_ptr<KeptFiles> kept = TRY(KeptFiles::open(line, call.cache, parts));
   std::unique_ptr<ServedMemory> memory = TRY(open_memory(call));
   parts.memory = memory.get();
   parts.lenient = call.lenient;
   parts.has_page = !call.no_page;
   parts.notes_contents = call.log_prompts;
-  const ServedModelCall served{line,          call.load,     call.engine,
-                               call.sampling, call.adapters, call.learn};
+  const ServedModelCall served{line,          call.load,  call.engine, call.sampling,
+                               call.adapters, call.learn, audit.get()};
   TRY(add_models(line, call, served, parts, models));
   TRY(models.load_first([&](const OpenAiService& first) {
     server->watch_signals();
@@ -425,6 +428,8 @@ const char* wrong_together(const CommandLine& line, const ServeCall& call) {
     return "--log-prompts needs lines in JSON: --log json or --log-file FILE";
   if (line.given("--tls-cert") != line.given("--tls-key"))
     return "--tls-cert and --tls-key go together";
+  if (call.audit.folder.empty() && has_audit_flags(line))
+    return "options of the audit log go with --audit DIR";
   if (call.learn.folder.empty() && has_learn_flags(line))
     return "options of learning go with --learn DIR";
   for (const char* flag : {"--memory-model", "--memory-stores", "--memory-mib",
@@ -462,6 +467,7 @@ int serve_command(int argc, char** argv) {
       "name; absent: nothing is learned");
   add_learn_flags(line, call.learn);
   add_memory_flags(line, call);
+  add_audit_flags(line, call.audit);
   line.sampling(call.sampling);
   line.text("--alias", call.alias,
             "Name of the first model in requests and answers; else the file's");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "audit_flags.h"
 #include "base/file.h"
 #include "engine/step_tokens.h"
 #include "model/examine.h"
@@ -64,6 +65,10 @@ class EngineModel final : public LoadedModel {
     options.max_adapter_rank = kMaxServedRank;
     made->engine_ = TRY(Engine::create(model, options));
     if (names.empty()) names = model_names(named.name, named.chosen.path, made->text_->info());
+    if (call.audit != nullptr) {
+      made->engine_ = TRY(audited_engine(std::move(made->engine_), *call.audit, named.chosen.path,
+                                         names.front(), options));
+    }
     made->service_ = make_service(parts, *made->engine_, *made->text_, std::move(names));
     made->service_.max_sequences = options.max_sequences;
     made->service_.adapters = made->adapters_.get();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "audit/audit_log.h"
 #include "command_line.h"
 #include "learn_flags.h"
 #include "lora_flag.h"
@@ -20,7 +21,8 @@ struct ServedModelCall {
   EngineOptions engine = {};
   GenerateParams sampling = {};
   ServedAdapters adapters = {};
-  LearnCall learn = {};  // its folder is empty: nothing is learned
+  LearnCall learn = {};       // its folder is empty: nothing is learned
+  AuditLog* audit = nullptr;  // null: there is none
 };
 
 // A model that was named on the command line.

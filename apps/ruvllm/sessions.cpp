@@ -1,5 +1,4 @@
 // ruvllm sessions: the kept conversations of a cache folder: list, show, delete.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "chat/read_conversation.h"
 #include "command_line.h"
 #include "commands.h"
+#include "iso_time.h"
 
 namespace ruv {
 namespace {
@@ -22,13 +22,6 @@ struct SessionsCall {
   bool json = false;
   CacheFolder cache;
 };
-
-constexpr int64_t kLastTime = 253'402'300'799;  // the end of the year 9999
-
-std::string time_text(int64_t unix_s) {
-  if (unix_s < 0 || unix_s > kLastTime) return std::to_string(unix_s);
-  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(static_cast<std::time_t>(unix_s)));
-}
 
 Json info_json(const SessionInfo& info) {
   return {{"name", info.name},        {"user", info.user},       {"model", info.model},
@@ -55,7 +48,7 @@ Status list(const CommandLine& line, const SessionsCall& call) {
   fmt::print("{:<{}}  messages   tokens  last used (UTC)   model, user\n", "name", width);
   for (const SessionInfo& info : found)
     fmt::print("{:<{}}  {:>8} {:>8}  {:<16}  {}{}{}\n", info.name, width, info.n_messages,
-               info.n_tokens, time_text(info.updated), info.model, info.user.empty() ? "" : ", ",
+               info.n_tokens, utc_text(info.updated), info.model, info.user.empty() ? "" : ", ",
                info.user);
   return {};
 }

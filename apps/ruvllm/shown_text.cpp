@@ -55,4 +55,14 @@ std::string shown_text(std::string_view text, size_t max_characters) {
   return out;
 }
 
+std::string shown_lines(std::string_view text) {
+  std::string shown;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    shown += shown_text(text.substr(at, end - at), kWholeText) + "\n";
+    at = end + 1;
+  }
+  return shown;
+}
+
 }  // namespace ruv

@@ -14,5 +14,7 @@ constexpr size_t kWholeText = SIZE_MAX;
 // that are not seen or change directions, are written as <U+202E>. Beyond `max_characters` it is
 // cut, and says so with "…".
 std::string shown_text(std::string_view text, size_t max_characters);
+// All of it, line by line, each with a line break at its end.
+std::string shown_lines(std::string_view text);
 
 }  // namespace ruv
