@@ -2,6 +2,7 @@
 #include "memory/code_rows.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "memory/product_codes.h"
 #include "memory/scaled_codes.h"
@@ -38,6 +39,28 @@ Status CodeRows::grow(int64_t n_rows) {
 int64_t CodeRows::n_bytes() const {
   return std::ssize(blocks_) * kRowsOfBlock * row_bytes_ +
          std::ssize(scales_) * static_cast<int64_t>(sizeof(RowScale));
+}
+
+Status CodeRows::save(PieceWriter& file, std::span<const uint32_t> rows) const {
+  for (const uint32_t row : rows) {
+    TRY(file.put(scales_[row]));
+    const std::span<const uint8_t> codes(code(row), static_cast<size_t>(row_bytes_));
+    TRY(file.write(std::as_bytes(codes)));
+  }
+  return {};
+}
+
+// Any bytes are codes; scales must be numbers, so that distances are.
+Status CodeRows::load(PieceReader& file, std::span<const uint32_t> rows) {
+  for (const uint32_t row : rows) {
+    scales_[row] = TRY(file.get<RowScale>());
+    const std::span<uint8_t> codes(code_to_set(row), static_cast<size_t>(row_bytes_));
+    TRY(file.read(std::as_writable_bytes(codes)));
+    const bool are_numbers =
+        std::isfinite(scales_[row].scale) && std::isfinite(scales_[row].square);
+    if (!are_numbers) return file.error("the scale of a code is not a number");
+  }
+  return {};
 }
 
 void CodeRows::collect(CodedQuery& query, std::span<const uint32_t> rows) const {

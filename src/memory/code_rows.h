@@ -53,10 +53,10 @@ class CodeRows {
   // use() on. Fails: out_of_memory.
   virtual Status learn(std::span<const float* const>, WorkerPool&) { return {}; }
   virtual void use() {}
-  // Whether save() and load() keep what set() would compute. Fails: as the files; out_of_memory.
-  virtual bool is_saved() const { return false; }
-  virtual Status save(PieceWriter&, std::span<const uint32_t>) const { return {}; }
-  virtual Status load(PieceReader&, std::span<const uint32_t>) { return {}; }
+  // What set() has computed for these rows, so that a file need not be read to compute it again.
+  // Fails: as the files; corrupt, out_of_memory.
+  virtual Status save(PieceWriter& file, std::span<const uint32_t> rows) const;
+  virtual Status load(PieceReader& file, std::span<const uint32_t> rows);
 
   // Codes the numbers of a row, which are as many as the vectors have and zeros up to a multiple of
   // 16. Rows may be set by several threads at once.

@@ -28,6 +28,7 @@
 #include "memory/hnsw_search.h"
 #include "memory/metric.h"
 #include "memory/piece_file.h"
+#include "memory/row_checks.h"
 #include "memory/vector_rows.h"
 
 namespace ruv {
@@ -93,11 +94,20 @@ class Hnsw {
 
   // Writes all but the rows.
   Status save(PieceWriter& file) const;
-  // Reads what save() wrote into a graph that is empty; rows have what they had. Fails: corrupt,
+  // Reads what save() wrote into a graph that is empty; rows have what they had. `has_codes`: the
+  // file has codes, else those that need not be learnt are made of the rows. Fails: corrupt,
   // out_of_memory, as the rows; the graph is not to be used then.
-  Status load(PieceReader& file, WorkerPool& pool);
+  Status load(PieceReader& file, bool has_codes, WorkerPool& pool);
+  // From now on searches compare rows with their hashes when they first read them, and
+  // HnswSearch::damaged() names one that differs. Requires: all are known when add(), repair() or
+  // what they consist of is called.
+  void check_rows_with(const RowChecks* checks) { checks_ = checks; }
 
   bool has(uint32_t node) const;
+  // Those that have a row, and of them those that can be found; ascending. For a thread that may
+  // change the graph.
+  std::vector<uint32_t> used_nodes() const;
+  std::vector<uint32_t> live_nodes() const;
   // Whether the node's row may be used for another vector.
   bool is_free(uint32_t node) const;
   // Other numbers in place of a vector's, where its bytes were lost; links stay. As add() but for
@@ -169,10 +179,8 @@ class Hnsw {
   // What is wrong with a node's links, or null.
   const char* fault_of(uint32_t node) const;
   Status check_parents(PieceReader& file);
-  Status load_codes(PieceReader& file, WorkerPool& pool);
+  Status load_codes(PieceReader& file, bool has_codes, WorkerPool& pool);
   void code_all(WorkerPool& pool);
-  // The nodes that have a row.
-  std::vector<uint32_t> used_nodes() const;
 
   // Searching.
   void begin(const float* query, HnswSearch& memory) const;
@@ -213,6 +221,7 @@ class Hnsw {
   int64_t n_live_ = 0, n_removed_ = 0;
   std::vector<uint32_t> parents_;
   std::vector<uint16_t> n_children_;
+  const RowChecks* checks_ = nullptr;
   ReaderGate gate_;  // searches share it; links and states change alone
 };
 

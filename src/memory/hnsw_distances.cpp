@@ -1,5 +1,6 @@
 // The distances that a graph compares.
 #include <cmath>
+#include <limits>
 
 #include "memory/hnsw.h"
 
@@ -37,6 +38,12 @@ void Hnsw::measure(const float* query, HnswSearch& memory) const {
   memory.rows_.clear();
   for (const uint32_t node : memory.nodes_) memory.rows_.push_back(rows_->row(node));
   measure(query, memory.rows_, memory.distances_.data());
+  if (checks_ == nullptr || checks_->are_all_known()) return;
+  for (size_t i = 0; i < memory.nodes_.size(); ++i) {
+    if (checks_->is_sound(memory.nodes_[i])) continue;
+    memory.damaged_ = memory.nodes_[i];
+    memory.distances_[i] = std::numeric_limits<float>::max();
+  }
 }
 
 float Hnsw::distance(uint32_t a, uint32_t b) const {

@@ -42,7 +42,15 @@ std::vector<uint32_t> Hnsw::used_nodes() const {
   return nodes;
 }
 
-Status Hnsw::load(PieceReader& file, WorkerPool& pool) {
+std::vector<uint32_t> Hnsw::live_nodes() const {
+  std::vector<uint32_t> nodes;
+  for (uint32_t node = 0; node < states_.size(); ++node) {
+    if (states_[node] == State::live) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+Status Hnsw::load(PieceReader& file, bool has_codes, WorkerPool& pool) {
   const auto n = TRY(file.get<uint32_t>());
   entry_ = TRY(file.get<uint32_t>());
   if (uint64_t{n} * kLeastBytesOfNode > file.n_left()) return file.error("more nodes than bytes");
@@ -51,12 +59,12 @@ Status Hnsw::load(PieceReader& file, WorkerPool& pool) {
   if (has_nodes ? !may_link(entry_, 0) : entry_ != kNobody) return file.error("no entry");
   TRY(check_parents(file));
   TRY(check_links(pool));
-  return codes_ != nullptr ? load_codes(file, pool) : Status();
+  return codes_ != nullptr ? load_codes(file, has_codes, pool) : Status();
 }
 
-Status Hnsw::load_codes(PieceReader& file, WorkerPool& pool) {
-  TRY(codes_->load(file, used_nodes()));
-  if (!codes_->is_saved()) code_all(pool);
+Status Hnsw::load_codes(PieceReader& file, bool has_codes, WorkerPool& pool) {
+  if (has_codes || codes_->n_to_learn_from() > 0) return codes_->load(file, used_nodes());
+  code_all(pool);
   return {};
 }
 

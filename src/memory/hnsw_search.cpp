@@ -72,6 +72,7 @@ void Hnsw::begin(const float* query, HnswSearch& memory) const {
     normalise({memory.query_.data(), static_cast<size_t>(options_.n_dims)});
   }
   memory.found_.clear();
+  memory.damaged_ = HnswSearch::kNone;
   memory.uses_codes_ = has_codes();
   if (memory.uses_codes_) codes_->begin(memory.query_.data(), memory.coded_);
 }

@@ -23,6 +23,9 @@ struct SearchOptions {
 class HnswSearch {
  public:
   NearestList nearest;
+  // A row that the last search read and that has other numbers than it should; kNone: none.
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t damaged() const { return damaged_; }
 
  private:
   friend class Hnsw;
@@ -40,6 +43,7 @@ class HnswSearch {
   std::vector<const float*> rows_;
   std::vector<float> distances_, query_;
   std::vector<Neighbour> found_;
+  uint32_t damaged_ = kNone;
   bool uses_codes_ = false;
   CodedQuery coded_;
 };

@@ -21,7 +21,6 @@ class ProductCodes final : public CodeRows {
   int64_t n_to_learn_from() const override { return kLearnFrom; }
   Status learn(std::span<const float* const> rows, WorkerPool& pool) override;
   void use() override { is_used_ = true; }
-  bool is_saved() const override { return true; }
   // Whether there are centres, then centres and the rows' codes.
   Status save(PieceWriter& file, std::span<const uint32_t> rows) const override;
   Status load(PieceReader& file, std::span<const uint32_t> rows) override;

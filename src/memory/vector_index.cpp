@@ -5,8 +5,6 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "base/hash.h"
-
 namespace ruv {
 namespace {
 
@@ -25,7 +23,10 @@ VectorIndex::VectorIndex(const VectorIndexOptions& options, FileLock lock,
     : options_(options),
       lock_(std::move(lock)),
       rows_(rows.get()),
-      graph_(options.graph, std::move(rows)) {}
+      graph_(options.graph, std::move(rows)),
+      checks_(*rows_) {
+  graph_.check_rows_with(&checks_);
+}
 
 VectorIndex::~VectorIndex() = default;
 
@@ -38,9 +39,10 @@ Status VectorIndex::check_ids(std::span<const int64_t> ids) const {
   return {};
 }
 
-uint64_t VectorIndex::hash_of_row(uint32_t node) const {
-  const std::span<const float> row(rows_->row(node), static_cast<size_t>(rows_->step()));
-  return hash_bytes(std::as_bytes(row));
+Status VectorIndex::damage_of(uint32_t node) const {
+  return fail(Code::corrupt, "{}: the vector of id {} is damaged; removes_damaged opens it without",
+              FileRows::path_of_block(options_.folder, node / VectorRows::kRowsOfBlock),
+              ids_[node]);
 }
 
 Status VectorIndex::record(IndexLog::Kind kind, Bytes first, Bytes second) {
@@ -55,10 +57,10 @@ void VectorIndex::name(std::span<const uint32_t> nodes, std::span<const int64_t>
   const auto n = static_cast<size_t>(graph_.n_nodes());
   const size_t end = nodes.empty() ? n : std::max<size_t>(n, nodes.back() + size_t{1});
   ids_.resize(end);
-  row_hashes_.resize(end);
+  checks_.resize(end);
   for (size_t i = 0; i < nodes.size(); ++i) {
     ids_[nodes[i]] = ids[i];
-    row_hashes_[nodes[i]] = hashes[i];
+    checks_.set(nodes[i], hashes[i]);
     nodes_[ids[i]] = nodes[i];
   }
 }
@@ -74,11 +76,12 @@ Status VectorIndex::add(std::span<const int64_t> ids, std::span<const float> vec
                 n_dims);
   }
   TRY(check_ids(ids));
+  TRY(know_rows(pool));
   if (must_checkpoint_) TRY(write_checkpoint());
   const std::vector<uint32_t> nodes = TRY(graph_.prepare(vectors));
   if (options_.syncs) TRY(rows_->sync());
   std::vector<uint64_t> hashes;
-  for (const uint32_t node : nodes) hashes.push_back(hash_of_row(node));
+  for (const uint32_t node : nodes) hashes.push_back(checks_.hash_of(node));
   TRY(record(IndexLog::Kind::add, std::as_bytes(ids), std::as_bytes(std::span(hashes))));
   name(nodes, ids, hashes);
   graph_.link_prepared(nodes, pool);
@@ -107,6 +110,7 @@ Result<int64_t> VectorIndex::remove(std::span<const int64_t> ids, WorkerPool& po
     if (nodes_.contains(id)) known.push_back(id);
   }
   if (known.empty()) return int64_t{0};
+  TRY(know_rows(pool));
   return remove_recorded(known, pool);
 }
 
@@ -157,6 +161,9 @@ Result<std::vector<VectorIndex::Found>> VectorIndex::search(std::span<const floa
   std::vector<Found> found;
   const auto held = names_gate_.share();
   graph_.search(query.data(), options, memory, near);
+  if (memory.damaged() != HnswSearch::kNone) {
+    return tl::unexpected(damage_of(memory.damaged()));
+  }
   for (const Neighbour& one : near) found.push_back({ids_[one.node], one.distance});
   return found;
 }
@@ -187,6 +194,7 @@ Result<std::vector<float>> VectorIndex::vector(int64_t id) const {
   const auto held = names_gate_.share();
   const auto found = nodes_.find(id);
   if (found == nodes_.end()) return fail(Code::not_found, "the index has no id {}", id);
+  if (!checks_.is_sound(found->second)) return tl::unexpected(damage_of(found->second));
   const auto row = graph_.vector(found->second);
   return std::vector<float>(row.begin(), row.end());
 }

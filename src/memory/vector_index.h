@@ -33,7 +33,8 @@ struct VectorIndexOptions {
   // A change returns when it survives a loss of power; else it survives the end of the process.
   // Costs the time of a disk's write for each change.
   bool syncs = false;
-  // Vectors whose bytes are damaged are removed when the index is opened, in place of an error.
+  // Vectors whose bytes are damaged are removed when the index is opened, which reads all of them;
+  // else what reads one first fails.
   bool removes_damaged = false;
 };
 
@@ -65,6 +66,10 @@ class VectorIndex {
   // changes as a sixteenth of the vectors. Fails: as files; all stays as it was.
   Status checkpoint();
 
+  // Reads all vectors that no search or change has read since open(), and compares them with their
+  // hashes. Fails: corrupt, by file and id. Done by itself before the first change.
+  Status check_all(WorkerPool& pool);
+
   // Writes a copy that is whole to a folder, which is made. Fails: invalid (it has files), as
   // files. Changes wait; searches do not.
   Status copy_to(const std::string& folder);
@@ -72,7 +77,7 @@ class VectorIndex {
   // Any thread.
 
   // The k nearest vectors to a query of n_dims numbers, nearest first. Fails: invalid (numbers as
-  // Hnsw::prepare; their count).
+  // Hnsw::prepare; their count), corrupt (a vector that it read is damaged, by file and id).
   Result<std::vector<Found>> search(std::span<const float> query, const SearchOptions& options,
                                     HnswSearch& memory) const;
   // The nodes of those ids that are there, for SearchOptions::among. Good until the next change: an
@@ -81,7 +86,7 @@ class VectorIndex {
   bool has(int64_t id) const;
   // All, in no order.
   std::vector<int64_t> ids() const;
-  // The vector as it is compared. Fails: not_found.
+  // The vector as it is compared. Fails: not_found, corrupt.
   Result<std::vector<float>> vector(int64_t id) const;
   int64_t size() const;
   VectorCodes codes() const { return options_.graph.codes; }
@@ -112,7 +117,9 @@ class VectorIndex {
   void name(std::span<const uint32_t> nodes, std::span<const int64_t> ids,
             std::span<const uint64_t> hashes);
   int64_t take_out(std::span<const int64_t> ids);
-  uint64_t hash_of_row(uint32_t node) const;
+  // That a vector is damaged, and what to do.
+  Status damage_of(uint32_t node) const;
+  Status know_rows(WorkerPool& pool);
   Status record(IndexLog::Kind kind, Bytes first, Bytes second = {});
   Result<int64_t> remove_recorded(std::span<const int64_t> ids, WorkerPool& pool);
   Status write_graph(const std::string& path) const;
@@ -128,13 +135,13 @@ class VectorIndex {
   int64_t n_changes_ = 0;         // vectors added or removed since the graph was written
   bool must_checkpoint_ = false;  // before rows that a repair has freed are used again
   int64_t n_damaged_ = 0;
-  std::vector<int64_t> damaged_;  // ids
+  std::vector<uint32_t> damaged_;  // nodes
 
   mutable Mutex writing_;
   // Names of nodes: shared by searches, so that a node found is still the id's when it is named.
   ReaderGate names_gate_;
-  std::vector<int64_t> ids_;          // by node
-  std::vector<uint64_t> row_hashes_;  // by node
+  std::vector<int64_t> ids_;  // by node
+  RowChecks checks_;          // by node
   std::unordered_map<int64_t, uint32_t> nodes_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 
 #include "base/folder.h"
 #include "base/json.h"
@@ -13,7 +12,8 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kFormat = 1;
-constexpr uint64_t kGraphMagic = 0x3148504152475652;  // "RVGRAPH1"
+constexpr uint64_t kGraphMagic = 0x3248504152475652;    // "RVGRAPH2"
+constexpr uint64_t kNoCodesMagic = 0x3148504152475652;  // "RVGRAPH1": only learnt codes are in it
 constexpr int64_t kRowsOfItem = 256;
 
 // The number after "graph-" or "log-"; -1: another file.
@@ -34,10 +34,6 @@ int64_t newest_generation(const std::string& folder) {
     newest = std::max(newest, generation_of(file.path, "log-"));
   }
   return newest;
-}
-
-bool is_vector(std::span<const float> row) {
-  return std::ranges::all_of(row, [](float x) { return std::fabs(x) <= kMostNumber; });
 }
 
 }  // namespace
@@ -140,7 +136,7 @@ Status VectorIndex::write_graph(const std::string& path) const {
   TRY(graph_.save(file));
   const auto n = static_cast<size_t>(graph_.n_nodes());
   TRY(file.write(std::as_bytes(std::span(ids_).first(n))));
-  TRY(file.write(std::as_bytes(std::span(row_hashes_).first(n))));
+  TRY(file.write(std::as_bytes(std::span(checks_.hashes()).first(n))));
   return file.commit();
 }
 
@@ -149,22 +145,39 @@ Status VectorIndex::load_graph(WorkerPool& pool) {
   const std::string path = path_of("graph", generation_);
   const MappedFile mapping = TRY(MappedFile::open(path));
   PieceReader file(mapping.bytes(), path);
-  if (TRY(file.get<uint64_t>()) != kGraphMagic) return file.error("no graph");
-  TRY(graph_.load(file, pool));
+  const auto magic = TRY(file.get<uint64_t>());
+  if (magic != kGraphMagic && magic != kNoCodesMagic) return file.error("no graph");
+  TRY(graph_.load(file, magic == kGraphMagic, pool));
   const auto n = static_cast<size_t>(graph_.n_nodes());
+  std::vector<uint64_t> hashes(n);
   ids_.resize(n);
-  row_hashes_.resize(n);
   TRY(file.read(std::as_writable_bytes(std::span(ids_))));
-  TRY(file.read(std::as_writable_bytes(std::span(row_hashes_))));
+  TRY(file.read(std::as_writable_bytes(std::span(hashes))));
   TRY(file.end());
   TRY(mapping.check_read());
-  std::vector<uint32_t> nodes;
-  for (uint32_t node = 0; node < n; ++node) {
-    if (!graph_.is_free(node)) nodes.push_back(node);
-    if (!graph_.has(node)) continue;
+  checks_.resize(n);
+  for (uint32_t node = 0; node < n; ++node) checks_.expect(node, hashes[node]);
+  const std::vector<uint32_t> live = graph_.live_nodes();
+  nodes_.reserve(live.size());
+  for (const uint32_t node : live) {
     if (!nodes_.emplace(ids_[node], node).second) return file.error("an id twice");
   }
-  return check_rows(nodes, pool);
+  // Codes that were made of the rows are as damaged as those.
+  const bool reads_rows = options_.removes_damaged || magic == kNoCodesMagic;
+  return reads_rows ? know_rows(pool) : Status();
+}
+
+Status VectorIndex::check_all(WorkerPool& pool) {
+  const Lock held(writing_);
+  return know_rows(pool);
+}
+
+Status VectorIndex::know_rows(WorkerPool& pool) {
+  if (checks_.are_all_known()) return {};
+  TRY(check_rows(graph_.used_nodes(), pool));
+  TRY(rows_->check_read());
+  checks_.know_all();
+  return {};
 }
 
 // A row that is damaged becomes zeros where it may be left out, so that it can be measured until it
@@ -175,32 +188,31 @@ Status VectorIndex::check_rows(std::span<const uint32_t> nodes, WorkerPool& pool
   pool.run_items((n + kRowsOfItem - 1) / kRowsOfItem, [&](int, int64_t item) {
     for (int64_t at = item * kRowsOfItem; at < std::min(n, (item + 1) * kRowsOfItem); ++at) {
       const auto i = static_cast<size_t>(at);
-      const std::span<const float> row(rows_->row(nodes[i]), static_cast<size_t>(rows_->step()));
-      is_damaged[i] = hash_of_row(nodes[i]) != row_hashes_[nodes[i]] || !is_vector(row) ? 1 : 0;
+      is_damaged[i] = checks_.is_sound(nodes[i]) ? 0 : 1;
     }
   });
   const std::vector<float> nothing(static_cast<size_t>(options_.graph.n_dims));
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (is_damaged[i] == 0) continue;
     const uint32_t node = nodes[i];
-    if (!options_.removes_damaged) {
-      return fail(
-          Code::corrupt, "{}: the vector of id {} is damaged; removes_damaged opens it without",
-          FileRows::path_of_block(options_.folder, node / VectorRows::kRowsOfBlock), ids_[node]);
-    }
+    if (!options_.removes_damaged) return damage_of(node);
     TRY(graph_.replace_row(node, nothing));
-    row_hashes_[node] = hash_of_row(node);
-    damaged_.push_back(ids_[node]);
+    checks_.set(node, checks_.hash_of(node));
+    damaged_.push_back(node);
   }
   return {};
 }
 
-// Ids that a later record removed are damaged no more.
+// Nodes whose ids were removed, or have another vector now, are damaged no more.
 Status VectorIndex::remove_damaged(WorkerPool& pool) {
-  std::erase_if(damaged_, [&](int64_t id) { return !nodes_.contains(id); });
-  n_damaged_ = std::ssize(damaged_);
-  if (damaged_.empty()) return {};
-  TRY(remove_recorded(damaged_, pool));
+  std::vector<int64_t> ids;
+  for (const uint32_t node : damaged_) {
+    const auto named = nodes_.find(ids_[node]);
+    if (named != nodes_.end() && named->second == node) ids.push_back(ids_[node]);
+  }
+  n_damaged_ = std::ssize(ids);
+  if (ids.empty()) return {};
+  TRY(remove_recorded(ids, pool));
   return write_checkpoint();
 }
 
@@ -226,9 +238,12 @@ Status VectorIndex::replay_add(Bytes payload, WorkerPool& pool) {
   if (const Status status = check_ids(ids); !status.ok()) {
     return fail(Code::corrupt, "{}: {}", path_of("log", generation_), status.message());
   }
+  TRY(know_rows(pool));
   const std::vector<uint32_t> nodes = TRY(graph_.prepare_written(static_cast<int64_t>(n)));
   name(nodes, ids, hashes);
+  for (size_t i = 0; i < nodes.size(); ++i) checks_.expect(nodes[i], hashes[i]);
   TRY(check_rows(nodes, pool));
+  checks_.know_all();
   graph_.link_prepared(nodes, pool);
   n_changes_ += std::ssize(ids);
   return {};

@@ -54,6 +54,18 @@ class VectorIndexTest : public ::testing::Test {
     }
     return all;
   }
+  // Whether each search finds what it should, or says that a vector is damaged.
+  static void expect_right_or_refused(const VectorIndex& index,
+                                      const std::vector<std::vector<VectorIndex::Found>>& wanted) {
+    Rng rng(77);
+    HnswSearch memory;
+    for (const auto& one : wanted) {
+      std::vector<float> query;
+      for (int64_t d = 0; d < kDims; ++d) query.push_back(static_cast<float>(rng.uniform() - 0.5));
+      const auto found = index.search(query, {.k = 8, .n_looked_at = 20}, memory);
+      EXPECT_TRUE(found ? *found == one : found.error().code() == Code::corrupt);
+    }
+  }
   std::string copy_of_index(const std::string& name) const {
     const fs::path copy = folder_ / name;
     fs::remove_all(copy);
@@ -171,7 +183,8 @@ TEST_F(VectorIndexTest, WhatIsNotTheIndexIsRefusedByName) {
   EXPECT_EQ(index->size(), 2);
 }
 
-// Every byte of every file: flipped, the index has all that it had, or says what is damaged.
+// Every byte of every file: flipped, the index has all that it had, or says what is damaged: rows
+// when they are read, all else when it is opened.
 TEST_F(VectorIndexTest, AFlippedBitIsFound) {
   {
     auto index = open();
@@ -197,9 +210,11 @@ TEST_F(VectorIndexTest, AFlippedBitIsFound) {
       VectorIndexOptions options = options_;
       options.folder = copy;
       const auto opened = VectorIndex::open(options, pool_);
-      (opened ? n_harmless : n_found) += 1;
-      if (!opened) {
-        EXPECT_EQ(opened.error().code(), Code::corrupt) << opened.error().message();
+      if (opened) expect_right_or_refused(**opened, wanted);
+      const Status status = opened ? (*opened)->check_all(pool_) : opened.error();
+      (status.ok() ? n_harmless : n_found) += 1;
+      if (!status.ok()) {
+        EXPECT_EQ(status.code(), Code::corrupt) << status.message();
         continue;
       }
       EXPECT_EQ(answers(**opened), wanted) << path << " " << at;
@@ -224,9 +239,25 @@ TEST_F(VectorIndexTest, DamagedVectorsCanBeLeftOut) {
   rows.seekp(16 * 4 * 7 + 5);  // the eighth vector
   rows.put('x');
   rows.close();
-  const auto failed = VectorIndex::open(options_, pool_);
-  ASSERT_FALSE(failed);
-  EXPECT_NE(failed.error().message().find("id 107"), std::string::npos);
+  {
+    // What reads it fails; the others are found.
+    auto index = open();
+    ASSERT_TRUE(index);
+    HnswSearch memory;
+    const auto failed = index->search(vectors[107], {.k = 3}, memory);
+    ASSERT_FALSE(failed);
+    EXPECT_NE(failed.error().message().find("id 107"), std::string::npos);
+    EXPECT_EQ(index->vector(107).error().code(), Code::corrupt);
+    EXPECT_EQ(*index->vector(106), vectors[106]);
+    const NodeSet others = index->nodes_of(std::vector<int64_t>{101, 102});
+    const auto found = index->search(vectors[101], {.k = 2, .among = &others}, memory);
+    ASSERT_TRUE(found);
+    EXPECT_EQ((*found)[0].id, 101);
+    // A change would build on it.
+    EXPECT_EQ(index->add(std::vector<int64_t>{1}, drawn(1), pool_).code(), Code::corrupt);
+    EXPECT_EQ(index->remove(std::vector<int64_t>{101}, pool_).error().code(), Code::corrupt);
+    EXPECT_EQ(index->check_all(pool_).code(), Code::corrupt);
+  }
   options_.removes_damaged = true;
   {
     auto index = open();
@@ -240,6 +271,26 @@ TEST_F(VectorIndexTest, DamagedVectorsCanBeLeftOut) {
   EXPECT_FALSE(index->has(107));
   vectors.erase(107);
   for (const auto& [id, vector] : vectors) EXPECT_EQ(*index->vector(id), vector);
+}
+
+// An id that was removed and added again is not lost with the row that it had.
+TEST_F(VectorIndexTest, ADamagedRowOfAnOlderVectorRemovesNone) {
+  {
+    auto index = open();
+    ASSERT_TRUE(index->add(std::vector<int64_t>{1, 2, 3}, drawn(3), pool_).ok());
+    ASSERT_TRUE(index->remove(std::vector<int64_t>{2}, pool_));
+    ASSERT_TRUE(index->add(std::vector<int64_t>{2}, drawn(1), pool_).ok());
+    ASSERT_TRUE(index->checkpoint().ok());
+  }
+  std::fstream rows(options_.folder + "/rows-00000", std::ios::in | std::ios::out);
+  rows.seekp(16 * 4 * 1 + 5);  // the first vector of id 2
+  rows.put('x');
+  rows.close();
+  options_.removes_damaged = true;
+  auto index = open();
+  ASSERT_TRUE(index);
+  EXPECT_EQ(index->n_damaged(), 0);
+  EXPECT_TRUE(index->has(2));
 }
 
 TEST_F(VectorIndexTest, AFilterOfIdsFindsThoseAlone) {
