@@ -300,7 +300,7 @@ class Files(ClassTest):
                 ("POST", "/slots/0?action=save"), ("GET", "/slots"),
                 ("POST", "/load_lora_adapter_from_tensors"),
                 ("POST", "/update_weights_from_disk"), ("POST", "/collective_rpc"),
-                ("POST", "/v1/files"), ("POST", "/v1/audio/transcriptions"), ("GET", "/docs/../x"),
+                ("POST", "/v1/audio/transcriptions"), ("GET", "/docs/../x"),
                 ("GET", "/..%2f..%2f..%2fetc%2fpasswd"), ("GET", "/index.html"), ("POST", "/rpc")):
             body = b'{"name": "x", "filename": "../x", "model": "x"}' if method == "POST" else None
             status, answer, _ = ask(self.server.port, method, path, body) if method != "HEAD" else (
@@ -314,6 +314,14 @@ class Files(ClassTest):
             body = json.dumps({"lora_name": "x", "lora_path": path}).encode()
             status, answer, _ = ask(self.server.port, "POST", "/v1/load_lora_adapter", body)
             self.assertEqual(status, 403, answer[:200])
+
+    def test_no_files_are_kept_without_a_folder(self):
+        """The server was started without --memory."""
+        for method, path in (("POST", "/v1/files"), ("GET", "/v1/files"), ("GET", "/v1/files/..%2fx"),
+                             ("POST", "/v1/vector_stores"), ("DELETE", "/v1/vector_stores/x")):
+            status, answer, _ = ask(self.server.port, method, path, b"{}" if method == "POST" else None)
+            self.assertEqual(status, 400, answer[:200])
+            self.assertIn(b"--memory", answer)
 
     def test_nothing_is_learned_without_a_folder(self):
         """The server was started without --learn."""
@@ -423,6 +431,44 @@ class Memory(ClassTest):
         for value in (deep, wide, [], "a", {"type": "and"}, {"type": "and", "filters": [[]]},
                       {"type": "gt", "key": "a", "value": 1e308}, {"type": "gt", "key": "a", "value": 10**400}):
             self.assert_answered("/v1/memory/search", {"query": "a", "mode": "words", "filter": value})
+
+    def upload(self, data, type_="multipart/form-data; boundary=x"):
+        extra = f"Content-Length: {len(data)}\r\nContent-Type: {type_}\r\nConnection: close\r\n"
+        sent = head("POST", "/v1/files", extra=extra) + data
+        status, answer = raw(self.server, sent).split(b"\r\n\r\n", 1)
+        return int(status.split(b" ")[1]), json.loads(answer)
+
+    def form(self, name, content, purpose=b"assistants"):
+        return (b"--x\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\n" + purpose +
+                b"\r\n--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name +
+                b"\"\r\n\r\n" + content + b"\r\n--x--\r\n")
+
+    def test_forms(self):
+        for name in (b"../../x", b"/etc/passwd", b"..", b"catalog.db", "\u202e.md".encode(), b"a\\b"):
+            status, answer = self.upload(self.form(name, b"text"))
+            self.assertEqual(status, 200, answer)
+            self.assertTrue(answer["id"].startswith("file-"))
+        self.assertEqual(self.files(), [])
+        good = self.form(b"a.md", b"text")
+        for data in (b"", b"--x", b"--x--", b"--x\r\n" * 10_000, good[:-9], good.replace(b"--x", b"--y"),
+                     self.form(b"a.md", b"\xff\xfe"), self.form(b"a.pdf", b"%PDF"),
+                     self.form(b"", b"a"), self.form(b"x" * 5000, b"a"), self.form(b"a.md", b"a", b"batch"),
+                     b"--x\r\n" + b"A: b\r\n" * 50_000 + b"\r\n\r\n--x--",
+                     b"\r\n--" * 100_000, b"\r\n--x" * 100_000):
+            status, answer = self.upload(data)
+            self.assertEqual(status, 400, (data[:60], answer))
+        for type_ in ("multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary=" +
+                      "x" * 71, "text/plain", "multipart/mixed; boundary=x"):
+            self.assertEqual(self.upload(good, type_)[0], 400, type_)
+
+    def test_ids_of_stores_are_no_paths(self):
+        for name in ("..", "../memory", "..%2fmemory", "memory", "%2fetc", "vs_", "%00", "vs_x%2f..%2fmemory"):
+            for method, end in (("GET", ""), ("DELETE", ""), ("GET", "/files"), ("POST", "/search"),
+                                ("POST", "/files"), ("DELETE", "/files/..")):
+                body = b'{"query": "a", "file_id": "../x"}' if method == "POST" else None
+                status, answer, _ = ask(self.server.port, method, f"/v1/vector_stores/{name}{end}", body)
+                self.assertIn(status, (400, 404, 405), answer)
+                self.assertNotIn(self.folder.name.encode(), answer)
 
     def test_long_texts_and_lists(self):
         self.assert_answered("/v1/memory/documents", {"name": "a", "text": "#" * 100_000}, (200, 400, 503))
@@ -632,6 +678,16 @@ class Keys(ClassTest):
             self.assertNotIn(b"mine", listed)
         status, _, _ = ask(self.server.port, "DELETE", "/v1/memory/documents/mine", extra=self.key(self.OTHER))
         self.assertEqual(status, 404)
+        status, store = post(self.server, "/v1/vector_stores", {"name": "mine"}, self.key(SECRET))
+        self.assertEqual(status, 200, store)
+        for method, end in (("GET", ""), ("DELETE", ""), ("GET", "/files"), ("POST", "/search"), ("POST", "")):
+            body = b'{"query": "a"}' if end else b'{"name": "taken"}'
+            status, _, _ = ask(self.server.port, method, f"/v1/vector_stores/{store['id']}{end}",
+                               body if method == "POST" else None, self.key(self.OTHER))
+            self.assertEqual(status, 404, method + end)
+        for path in ("/v1/vector_stores", "/v1/files"):
+            _, listed, _ = ask(self.server.port, "GET", path, extra=self.key(self.OTHER))
+            self.assertEqual(json.loads(listed)["data"], [])
 
     def test_nothing_of_a_request_adds_lines_to_a_log_or_headers_to_an_answer(self):
         evil = "x\r\nSet-Cookie: a=b\r\n\r\n\x1bc{\"status\": 200}\u2028"

@@ -20,8 +20,10 @@ struct HttpRequest {
   std::string method;        // "GET"
   std::string path;          // percent-decoded, without the query
   std::string query;         // what follows '?', as sent
-  std::string path_tail;     // the part that matched `{…}` in the route's path
+  std::string path_tail;     // the part that matched `{…}` in the route's path, or the second one
+  std::string path_first;    // the part that matched the first `{…}` of two
   std::string content_type;  // lower case, without parameters
+  std::string boundary;      // between the parts of a form: a parameter of the content type
   std::string key;           // of the header Authorization (Bearer) or X-Api-Key
   std::string key_name;      // of the key, once it is known; empty: it has none
   bool has_own_key = false;  // the key is one of the server's; false: the server has none

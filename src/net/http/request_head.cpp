@@ -17,6 +17,25 @@ std::string lower_media_type(std::string_view value) {
   return type;
 }
 
+// The parameter "boundary" of a content type, of at most 70 characters; empty: there is none.
+std::string_view boundary_of(std::string_view value) {
+  constexpr std::string_view kName = "boundary=";
+  const auto is_name = [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + 32) : a) == b;
+  };
+  const auto at = std::search(value.begin(), value.end(), kName.begin(), kName.end(), is_name);
+  if (at == value.end()) return {};
+  value.remove_prefix(static_cast<size_t>(at - value.begin()) + kName.size());
+  if (value.starts_with('"')) {
+    value.remove_prefix(1);
+    value = value.substr(0, value.find('"'));
+  } else {
+    value = value.substr(0, value.find_first_of("; \t"));
+  }
+  constexpr size_t kMostBytes = 70;
+  return value.size() <= kMostBytes ? value : std::string_view();
+}
+
 bool starts_ignoring_case(std::string_view text, std::string_view lower) {
   return std::ranges::equal(text.substr(0, lower.size()), lower, [](char x, char y) {
     return (x >= 'A' && x <= 'Z' ? static_cast<char>(x + 32) : x) == y;
@@ -111,6 +130,7 @@ HttpRequest to_request(const RequestHead& head) {
   request.path = decode_percent(target.substr(0, question));
   if (question != std::string_view::npos) request.query = target.substr(question + 1);
   request.content_type = lower_media_type(view_of(head[http::field::content_type]));
+  request.boundary = boundary_of(view_of(head[http::field::content_type]));
   request.has_host = head.count(http::field::host) > 0;
   request.host = view_of(head[http::field::host]);
   request.from_web_page = head.count(http::field::origin) > 0;

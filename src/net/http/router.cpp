@@ -12,8 +12,23 @@
 namespace ruv {
 namespace {
 
-// Whether `path` is the route's, and what its `{…}` stands for, which is never empty.
-bool path_matches(std::string_view pattern, std::string_view path, std::string& tail) {
+// Takes off what the first `{…}` of two stands for. False: there is nothing.
+bool take_first(std::string_view& pattern, std::string_view& path, std::string& first) {
+  const size_t brace = pattern.find('{');
+  const size_t end = pattern.find('}');
+  if (brace == pattern.npos || pattern.find('{', end) == pattern.npos) return true;
+  if (!path.starts_with(pattern.substr(0, brace))) return false;
+  path.remove_prefix(brace);
+  first = path.substr(0, path.find('/'));
+  path.remove_prefix(first.size());
+  pattern.remove_prefix(end + 1);
+  return !first.empty();
+}
+
+// Whether `path` is the route's, and what its `{…}` stand for, which is never empty.
+bool path_matches(std::string_view pattern, std::string_view path, std::string& first,
+                  std::string& tail) {
+  if (!take_first(pattern, path, first)) return false;
   const size_t brace = pattern.find('{');
   if (brace == pattern.npos) return pattern == path;
   const std::string_view before = pattern.substr(0, brace);
@@ -107,7 +122,7 @@ RouteChoice Router::choose_at(const std::string& path, HttpRequest& request,
                               const ApiKeys& keys) const {
   std::string allowed;
   for (const Route& route : routes_) {
-    if (!path_matches(route.path, path, request.path_tail)) continue;
+    if (!path_matches(route.path, path, request.path_first, request.path_tail)) continue;
     const bool is_head = request.method == "HEAD" && route.method == "GET";
     if (route.method != request.method && !is_head) {
       if (allowed.find(route.method) != std::string::npos) continue;

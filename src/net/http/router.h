@@ -32,7 +32,8 @@ enum class RouteThread {
 struct Route {
   std::string method;  // "POST"
   // "/v1/models", "/v1/models/{id}" or "/v1/responses/{id}/cancel": braces stand for any text, also
-  // with slashes in it. The first row that takes a path and its method is the route.
+  // with slashes in it; of two, the first stands for a text without. The first row that takes a
+  // path and its method is the route.
   std::string path;
   RouteAction action;
   bool needs_key = true;  // asks for an API key when the server has one

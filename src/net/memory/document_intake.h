@@ -19,6 +19,11 @@ struct DocumentToAdd {
   int64_t chunk_tokens = 0;
 };
 
+// Names say of what form a text is, as with `ruvllm memory add`.
+inline bool is_markdown_name(std::string_view name) {
+  return name.ends_with(".md") || name.ends_with(".markdown");
+}
+
 struct AddedDocument {
   int64_t n_chunks = 0;
   int64_t n_embedded = 0;

@@ -45,12 +45,63 @@ constexpr std::array kMemoryContext{
     FieldRow{"model", kHonoured, "whose tokens `max_tokens` counts; absent: the first"},
 };
 
+constexpr FieldRow kPlanRow{
+    "chunking_strategy", kHonoured,
+    "{\"type\": \"auto\"}, or \"static\" with max_chunk_size_tokens from 100 to 4096 and "
+    "chunk_overlap_tokens up to half of it"};
+constexpr FieldRow kExpiresRow{
+    "expires_after", kHonoured,
+    "{\"anchor\": \"last_active_at\", \"days\": 1 to 365}; then the store is deleted"};
+constexpr FieldRow kAttributesRow{
+    "attributes", kHonoured,
+    "up to 16 members that searches can compare: texts, numbers, booleans"};
+constexpr FieldRow kNotesRow{"metadata", kHonoured, "up to 16 texts, which are given back"};
+
+constexpr std::array kVectorStore{
+    FieldRow{"name", kHonoured, "the store's name"},
+    FieldRow{"description", kHonoured, "what it is for"},
+    kNotesRow,
+    FieldRow{"file_ids", kHonoured, "up to 100 files, which are in it when the answer comes"},
+    kPlanRow,
+    kExpiresRow,
+};
+constexpr std::array kVectorStoreChange{FieldRow{"name", kHonoured, "the store's name"}, kNotesRow,
+                                        kExpiresRow};
+constexpr std::array kVectorStoreFile{FieldRow{"file_id", kHonoured, "required; a file's id"},
+                                      kAttributesRow, kPlanRow};
+constexpr std::array kVectorStoreFileChange{
+    FieldRow{"attributes", kHonoured, "required; in the place of those that the file has"}};
+constexpr std::array kVectorStoreSearch{
+    FieldRow{"query", kHonoured, "required; a text, or up to 16: chunks that fit one of them"},
+    FieldRow{"filters", kHonoured,
+             "only files whose attributes this takes: a comparison, or \"and\" and \"or\" of some"},
+    FieldRow{"max_num_results", kHonoured, "1 to 50: how many chunks; absent: 10"},
+    FieldRow{"ranking_options", kHonoured,
+             "ranker: \"auto\", by meaning and words, or \"none\", by meaning alone; "
+             "score_threshold: 0 to 1"},
+    FieldRow{"rewrite_query", kUnsupported, "", "[false]"},
+};
+
 constexpr BodyTable kDocumentTable{"memory_document", kMemoryDocument, kMaxConversationValues};
 constexpr BodyTable kSearchTable{"memory_search", kMemorySearch, kMaxConversationValues};
 constexpr BodyTable kContextTable{"memory_context", kMemoryContext, kMaxConversationValues};
 
+constexpr BodyTable kStoreTable{"vector_store", kVectorStore, kMaxConversationValues};
+constexpr BodyTable kStoreChangeTable{"vector_store_change", kVectorStoreChange,
+                                      kMaxConversationValues};
+constexpr BodyTable kStoreFileTable{"vector_store_file", kVectorStoreFile, kMaxConversationValues};
+constexpr BodyTable kStoreFileChangeTable{"vector_store_file_change", kVectorStoreFileChange,
+                                          kMaxConversationValues};
+constexpr BodyTable kStoreSearchTable{"vector_store_search", kVectorStoreSearch,
+                                      kMaxConversationValues};
+
 }  // namespace
 
+const BodyTable& vector_store_fields() { return kStoreTable; }
+const BodyTable& vector_store_change_fields() { return kStoreChangeTable; }
+const BodyTable& vector_store_file_fields() { return kStoreFileTable; }
+const BodyTable& vector_store_file_change_fields() { return kStoreFileChangeTable; }
+const BodyTable& vector_store_search_fields() { return kStoreSearchTable; }
 const BodyTable& memory_document_fields() { return kDocumentTable; }
 const BodyTable& memory_search_fields() { return kSearchTable; }
 const BodyTable& memory_context_fields() { return kContextTable; }

@@ -12,11 +12,6 @@ namespace {
 
 constexpr int64_t kMostListed = 1000;
 
-// Names say of what form a text is, as with `ruvllm memory add`.
-bool is_markdown_name(std::string_view name) {
-  return name.ends_with(".md") || name.ends_with(".markdown");
-}
-
 // The memory of the tenant that a body names.
 ApiResult<MemoryRequest> call_of(ServedModels& models, const ServerCall& call,
                                  const std::shared_ptr<Reply>& reply) {

@@ -1,4 +1,5 @@
-// /v1/memory: documents of a tenant that are found by meaning and by words.
+// Documents of a tenant that are found by meaning and by words: /v1/memory, and OpenAI's /v1/files
+// and /v1/vector_stores.
 #pragma once
 
 #include <vector>
@@ -14,6 +15,17 @@ const BodyTable& memory_document_fields();
 const BodyTable& memory_search_fields();
 const BodyTable& memory_context_fields();
 
+// The bodies of POST /v1/vector_stores, …/{id}, …/{id}/files, …/{id}/files/{file_id} and
+// …/{id}/search.
+const BodyTable& vector_store_fields();
+const BodyTable& vector_store_change_fields();
+const BodyTable& vector_store_file_fields();
+const BodyTable& vector_store_file_change_fields();
+const BodyTable& vector_store_search_fields();
+
 std::vector<Route> memory_routes(ServedModels& models);
+// Files are forms, so that their fields are in no table.
+std::vector<Route> file_routes(ServedModels& models);
+std::vector<Route> vector_store_routes(ServedModels& models);
 
 }  // namespace ruv

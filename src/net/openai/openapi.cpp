@@ -102,9 +102,8 @@ Json answer_content(const Route& route) {
 // One method of one path.
 Json operation_json(const Route& route) {
   Json operation = Json::object();
-  const size_t brace = route.path.find('{');
-  if (brace != std::string::npos) {
-    const std::string name = route.path.substr(brace + 1, route.path.find('}') - brace - 1);
+  for (size_t at = 0; (at = route.path.find('{', at)) != std::string::npos; ++at) {
+    const std::string name = route.path.substr(at + 1, route.path.find('}', at) - at - 1);
     operation["parameters"].push_back(
         Json{{"name", name}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
   }

@@ -61,9 +61,10 @@ std::vector<Route> api_routes(ServedModels& models) {
                             embeddings_route(models),       stats_route(models),
                             health_route(models),           ready_route(models),
                             metrics_route(models),          infill_route(models)};
-  for (const auto& more : {model_routes, props_routes, rank_routes, text_routes, session_routes,
-                           messages_routes, ollama_routes, responses_routes, page_routes,
-                           adapter_routes, feedback_routes, memory_routes}) {
+  for (const auto& more :
+       {model_routes, props_routes, rank_routes, text_routes, session_routes, messages_routes,
+        ollama_routes, responses_routes, page_routes, adapter_routes, feedback_routes,
+        memory_routes, file_routes, vector_store_routes}) {
     for (Route& route : more(models)) routes.push_back(std::move(route));
   }
   routes.push_back(openapi_route(routes));

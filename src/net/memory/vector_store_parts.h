@@ -1,0 +1,67 @@
+// What the routes of files and of vector stores share: the tenant that asks, pages of lists, and
+// the objects that answers have, as OpenAI's API has them.
+#pragma once
+
+#include <string>
+
+#include "net/memory/document_intake.h"
+#include "net/memory/memory_query.h"
+#include "net/openai/api_route.h"
+
+namespace ruv {
+
+// A request to the files and vector stores of one tenant.
+struct StoreOwner {
+  ServedMemory& memory;
+  std::string tenant;  // its name
+  int64_t number = 0;  // its number in the catalog
+  int64_t now_s = 0;   // seconds since 1970
+  const HttpRequest& http;
+};
+// Fails: 400 memory_off.
+ApiResult<StoreOwner> owner_of(const ServerParts& server, const HttpRequest& http);
+
+// A store that is there; one that has expired is deleted. Fails: 404.
+ApiResult<CatalogStore> find_store(const StoreOwner& owner, const std::string& id);
+// The same of a file, and of a file in a store.
+ApiResult<CatalogFile> find_file(const StoreOwner& owner, const std::string& id);
+ApiResult<CatalogEntry> find_entry(const StoreOwner& owner, const std::string& store,
+                                   const std::string& file);
+// With all that is in it. False: it was not there.
+ApiResult<bool> delete_store(const StoreOwner& owner, const std::string& id);
+// A file's chunks are not found any more. False: the store did not have it.
+ApiResult<bool> remove_from_store(const StoreOwner& owner, const std::string& store,
+                                  const std::string& file);
+
+// The query of a list: limit (20), order ("desc"), after, before; others are given to `other`,
+// which says whether it knows them. Fails: 400, naming the parameter.
+using TakeParameter = std::function<ApiResult<bool>(const QueryParameter&)>;
+ApiResult<CatalogPage> read_page(const HttpRequest& http, const TakeParameter& other = {});
+// No parameters. Fails: 400.
+ApiResult<void> check_no_query(const HttpRequest& http);
+// The list that a page was asked of with one more than its limit.
+Json list_json(std::vector<Json> items, int64_t limit);
+
+// Up to 16 members: texts of at most 512 characters; `has_values`: numbers and booleans, too.
+ApiResult<Json> read_notes(const Json& body, const char* field, bool has_values);
+// How a file is cut, of "chunking_strategy".
+struct ChunkPlan {
+  int64_t chunk_tokens = 0, overlap_tokens = 0;  // 0 and 0: "auto"
+};
+ApiResult<ChunkPlan> read_chunk_plan(const Json& body);
+
+// A file on its way into a store.
+struct FileToAdd {
+  CatalogFile file;
+  Json attributes = Json::object();
+  ChunkPlan plan;
+};
+// As a document, whose name is the file's id. Fails: as the catalog.
+ApiResult<DocumentToAdd> document_of(const StoreOwner& owner, const FileToAdd& added);
+
+// The objects "file", "vector_store" and "vector_store.file".
+Json file_json(const CatalogFile& file);
+Json store_json(const CatalogStore& store, int64_t now_s);
+Json entry_json(const std::string& store, const CatalogEntry& entry, const Json& attributes);
+
+}  // namespace ruv
