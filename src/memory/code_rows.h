@@ -64,6 +64,8 @@ class CodeRows {
   // Begins comparisons with a query, of numbers as rows have.
   virtual void begin(const float* query, CodedQuery& memory) const = 0;
   virtual void measure(CodedQuery& query, std::span<const uint32_t> rows, float* out) const = 0;
+  // How many near nodes are looked at in place of n: more where codes tell less.
+  virtual int64_t n_looked_at(int64_t n) const { return n; }
   // How many of the nearest by codes are measured again for the k nearest; at most `n_found`.
   virtual int64_t n_measured_again(int64_t k, int64_t n_found) const = 0;
 

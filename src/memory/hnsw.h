@@ -44,7 +44,8 @@ struct HnswOptions {
   int64_t n_looked_at = 200;
   // What searches look at to find the nearest vectors, before they compare those in float32. Takes
   // memory besides the vectors: of each of their numbers 2 bytes (f16), 1 (int8), 1/2 (int4), 1/4
-  // (product) or 1/8 (binary). Shorter codes need a greater SearchOptions::n_looked_at.
+  // (product) or 1/8 (binary). The shorter, the more nodes are looked at: half more, twice or four
+  // times as many with int4, product and binary.
   VectorCodes codes = VectorCodes::none;
   uint64_t seed = 0;  // of the levels
 };

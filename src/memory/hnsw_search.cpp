@@ -83,10 +83,14 @@ void Hnsw::search(const float* query, const SearchOptions& options, HnswSearch& 
   const auto held = gate_.share();
   begin(query, memory);
   if (n_live_ == 0 || options.k < 1) return;
+  SearchOptions wider = options;
+  if (memory.uses_codes_) {
+    wider.n_looked_at = codes_->n_looked_at(std::max(options.k, options.n_looked_at));
+  }
   if (options.among == nullptr && n_removed_ == 0) {
-    search_all(options, memory);
+    search_all(wider, memory);
   } else {
-    search_among(options, memory);
+    search_among(wider, memory);
   }
   if (memory.uses_codes_) measure_again(options.k, memory);
   const int64_t n = std::min<int64_t>(options.k, std::ssize(memory.found_));

@@ -138,12 +138,13 @@ TEST_F(IndexGoals, NoDeletedIdIsFoundWhileIdsLeave) {
 TEST_F(IndexGoals, RecallStaysWhenAllIsReplaced) {
   constexpr int64_t kDims = 24;
   const int64_t n = size_of("RUV_GOAL_VECTORS", 2000), n_churns = size_of("RUV_CHURNS", 1);
-  const auto index = made({.n_dims = kDims, .m = 6, .n_looked_at = 40, .codes = VectorCodes::int8});
+  const auto index =
+      made({.n_dims = kDims, .m = 16, .n_looked_at = 100, .codes = VectorCodes::int8});
   ASSERT_TRUE(index);
   Clusters clusters(kDims, 2);
   add(*index, clusters, n);
   const auto all = [](int64_t) { return true; };
-  const double before = recall(*index, clusters, 600, 20, all);
+  const double before = recall(*index, clusters, 600, 64, all);
   Rng rng(4);
   for (int64_t churn = 0; churn < n_churns; ++churn) {
     // In an order that is drawn: each leaves once.
@@ -161,7 +162,7 @@ TEST_F(IndexGoals, RecallStaysWhenAllIsReplaced) {
     }
   }
   EXPECT_EQ(index->size(), n);
-  const double after = recall(*index, clusters, 600, 20, all);
+  const double after = recall(*index, clusters, 600, 64, all);
   EXPECT_GE(after, before - 0.01);
   std::printf("%lld vectors replaced %lld times: recall %.4f, %.4f before\n",
               static_cast<long long>(n), static_cast<long long>(n_churns), after, before);

@@ -28,6 +28,7 @@ class ProductCodes final : public CodeRows {
   void set(uint32_t number, const float* numbers, CodedQuery& memory) override;
   void begin(const float* query, CodedQuery& memory) const override;
   void measure(CodedQuery& query, std::span<const uint32_t> rows, float* out) const override;
+  int64_t n_looked_at(int64_t n) const override { return 2 * n; }
   int64_t n_measured_again(int64_t, int64_t n_found) const override { return n_found; }
 
  private:
