@@ -188,6 +188,8 @@ class Hnsw {
   bool has_codes() const { return codes_ != nullptr && codes_->is_ready(); }
   // The nearest node of levels above `level`, from the top.
   Neighbour descend(const float* query, int level, HnswSearch& memory) const;
+  // Where a search of the lowest level begins.
+  Neighbour near_to(const float* query, int64_t n_looked_at, HnswSearch& memory) const;
   void search_level(const float* query, const Neighbour& from, int level, int64_t n_looked_at,
                     HnswSearch& memory) const;
   // Nodes that may be found, nearest first, to memory.found_.

@@ -10,6 +10,9 @@ namespace {
 
 // A search has seen about three of four links of a node on the lowest level before.
 constexpr int64_t kSeenBefore = 4;
+// For each eight nodes that a search looks at it looks at one of level 1 before: where vectors lie
+// in clusters, a way that only gets nearer may end in one that is not the nearest.
+constexpr int64_t kShareOfLevel1 = 8;
 
 }  // namespace
 
@@ -97,10 +100,19 @@ void Hnsw::search(const float* query, const SearchOptions& options, HnswSearch& 
   found.assign(memory.found_.begin(), memory.found_.begin() + static_cast<ptrdiff_t>(n));
 }
 
+Neighbour Hnsw::near_to(const float* query, int64_t n_looked_at, HnswSearch& memory) const {
+  const int64_t n = n_looked_at / kShareOfLevel1;
+  if (n < 2 || links_.level_of(entry_) == 0) return descend(query, 0, memory);
+  const Neighbour from = descend(query, 1, memory);
+  search_level(query, from, 1, n, memory);
+  return memory.nearest.at(0);
+}
+
 // All nodes may be found: the list of the nearest ones is the answer.
 void Hnsw::search_all(const SearchOptions& options, HnswSearch& memory) const {
-  const Neighbour from = descend(memory.query_.data(), 0, memory);
-  search_level(memory.query_.data(), from, 0, std::max(options.k, options.n_looked_at), memory);
+  const int64_t n_looked_at = std::max(options.k, options.n_looked_at);
+  const Neighbour from = near_to(memory.query_.data(), n_looked_at, memory);
+  search_level(memory.query_.data(), from, 0, n_looked_at, memory);
   for (size_t i = 0; i < memory.nearest.size(); ++i) {
     memory.found_.push_back(memory.nearest.at(i));
   }
@@ -114,7 +126,7 @@ void Hnsw::search_among(const SearchOptions& options, HnswSearch& memory) const 
   if (n_may == 0) return;
   const int64_t n_looked_at = std::max(options.k, options.n_looked_at);
   const int64_t n_needed = std::max(options.k, n_looked_at / 2);
-  const Neighbour from = descend(memory.query_.data(), 0, memory);
+  const Neighbour from = near_to(memory.query_.data(), n_looked_at, memory);
   int64_t n_list = (n_looked_at * n_all + n_may - 1) / n_may;
   for (; n_list * links_.most(0) / kSeenBefore < n_may; n_list *= 2) {
     search_level(memory.query_.data(), from, 0, n_list, memory);
