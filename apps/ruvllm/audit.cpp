@@ -201,39 +201,6 @@ Status export_entries(const AuditAction& call) {
   });
 }
 
-Json times_json(const AuditTimes& times) {
-  return {{"p50", times.p50}, {"p90", times.p90}, {"p99", times.p99}, {"max", times.most}};
-}
-
-Json figures_json(const AuditFigures& figures) {
-  Json json{{"models", Json::object()}, {"errors", Json::array()}, {"slow", Json::array()}};
-  for (const auto& [name, model] : figures.models) {
-    Json finishes = Json::object();
-    for (const auto& [finish, n] : model.finishes) finishes[finish] = n;
-    json["models"][name] = Json{{"answers", model.n},
-                                {"finishes", finishes},
-                                {"prompt_tokens", model.n_prompt_tokens},
-                                {"cached_tokens", model.n_cached_tokens},
-                                {"answer_tokens", model.n_answer_tokens},
-                                {"total_ms", times_json(model.total)},
-                                {"queue_ms", times_json(model.queue)},
-                                {"prefill_ms", times_json(model.prefill)},
-                                {"decode_ms", times_json(model.decode)}};
-  }
-  for (const AuditErrorGroup& group : figures.errors) {
-    json["errors"].push_back(Json{{"code", group.code},
-                                  {"message", group.message},
-                                  {"n", group.n},
-                                  {"first", group.first},
-                                  {"last", group.last}});
-  }
-  for (const auto& spike : figures.spikes)
-    json["slow"].push_back(
-        Json{{"number", spike.number}, {"ms", spike.ms}, {"times_median", spike.times}});
-  json["other_errors"] = figures.n_other_errors;
-  return json;
-}
-
 void print_times(const char* name, const AuditTimes& times) {
   fmt::print("  {:<8} {:>10.1f} {:>10.1f} {:>10.1f} {:>10.1f}\n", name, times.p50, times.p90,
              times.p99, times.most);

@@ -328,6 +328,7 @@ Status serve(const CommandLine& line, ServeCall& call) {
   TRY(keep_on_disk(line, call.cache, call.engine.kv));
   const std::unique_ptr<AuditLog> audit = TRY(open_audit(call.audit));
   const std::unique_ptr<KeptFiles> kept = TRY(KeptFiles::open(line, call.cache, parts));
+  parts.audit = audit.get();
   std::unique_ptr<ServedMemory> memory = TRY(open_memory(call));
   parts.memory = memory.get();
   parts.lenient = call.lenient;

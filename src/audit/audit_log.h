@@ -45,8 +45,8 @@ class AuditLog {
     std::string failure = {};  // of the last write; empty: it worked
   };
   Stats stats() const;
-  // What the log has; any thread, one at a time.
-  const PublicKey& public_key() const { return store_.public_key(); }
+  // Where the log is: any thread may AuditStore::read() it meanwhile.
+  const std::string& folder() const { return store_.folder(); }
 
  private:
   AuditLog(AuditStore store, const AuditLogOptions& options)

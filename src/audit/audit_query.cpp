@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/json.h"
-
 namespace ruv {
 namespace {
 
@@ -41,6 +39,7 @@ class QueryText {
 QueryText conditions_of(const AuditFilter& filter) {
   QueryText query;
   query.add("number >", filter.after);
+  query.add("number <", filter.before);
   if (!filter.with_notes) query.add("kind = 'answer'");
   if (filter.since_ms) query.add("time_ms >=", *filter.since_ms);
   if (filter.until_ms) query.add("time_ms <", *filter.until_ms);
@@ -164,7 +163,40 @@ class FigureReader {
   std::map<std::string, Lists> lists_;
 };
 
+Json percentiles_json(const AuditTimes& times) {
+  return {{"p50", times.p50}, {"p90", times.p90}, {"p99", times.p99}, {"max", times.most}};
+}
+
 }  // namespace
+
+Json figures_json(const AuditFigures& figures) {
+  Json json{{"models", Json::object()}, {"errors", Json::array()}, {"slow", Json::array()}};
+  for (const auto& [name, model] : figures.models) {
+    Json finishes = Json::object();
+    for (const auto& [finish, n] : model.finishes) finishes[finish] = n;
+    json["models"][name] = Json{{"answers", model.n},
+                                {"finishes", finishes},
+                                {"prompt_tokens", model.n_prompt_tokens},
+                                {"cached_tokens", model.n_cached_tokens},
+                                {"answer_tokens", model.n_answer_tokens},
+                                {"total_ms", percentiles_json(model.total)},
+                                {"queue_ms", percentiles_json(model.queue)},
+                                {"prefill_ms", percentiles_json(model.prefill)},
+                                {"decode_ms", percentiles_json(model.decode)}};
+  }
+  for (const AuditErrorGroup& group : figures.errors) {
+    json["errors"].push_back(Json{{"code", group.code},
+                                  {"message", group.message},
+                                  {"n", group.n},
+                                  {"first", group.first},
+                                  {"last", group.last}});
+  }
+  for (const auto& spike : figures.spikes)
+    json["slow"].push_back(
+        Json{{"number", spike.number}, {"ms", spike.ms}, {"times_median", spike.times}});
+  json["other_errors"] = figures.n_other_errors;
+  return json;
+}
 
 Status for_each_entry(const AuditStore& store, const AuditFilter& filter,
                       const std::function<Status(const AuditRow&)>& visit) {

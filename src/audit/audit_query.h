@@ -4,6 +4,7 @@
 #include <map>
 
 #include "audit/audit_store.h"
+#include "base/json.h"
 
 namespace ruv {
 
@@ -13,8 +14,9 @@ struct AuditFilter {
                          until_ms = {};  // when the answer ended; until_ms is not in it
   std::string model = {}, tenant = {}, finish = {}, request_id = {};
   int64_t slower_than_us = 0;
-  bool with_notes = false;  // the log's own entries, too
-  int64_t after = 0;        // numbers above this
+  bool with_notes = false;     // the log's own entries, too
+  int64_t after = 0;           // numbers above this
+  int64_t before = INT64_MAX;  // numbers below this
   int64_t most = INT64_MAX;
   bool newest_first = false;
 };
@@ -56,6 +58,9 @@ struct AuditFigures {
   int64_t n_other_errors = 0;  // in further groups
 };
 inline constexpr size_t kMaxErrorGroups = 100, kMaxSpikes = 20;
+
+// As programs read it.
+Json figures_json(const AuditFigures& figures);
 
 // `spike`: above 1. Fails: as for_each_entry.
 Result<AuditFigures> audit_figures(const AuditStore& store, const AuditFilter& filter,

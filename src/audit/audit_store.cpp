@@ -134,7 +134,7 @@ Result<AuditStore> AuditStore::open(const AuditStoreOptions& options) {
   const PublicKey open = TRY(public_key_in(database));
   if (open != key.public_key())
     return fail(Code::invalid, "{} is not the key of the log in {}", key_file, options.folder);
-  return AuditStore(std::move(database), std::move(key), open);
+  return AuditStore(options.folder, std::move(database), std::move(key), open);
 }
 
 Result<AuditStore> AuditStore::read(const std::string& folder) {
@@ -142,7 +142,7 @@ Result<AuditStore> AuditStore::read(const std::string& folder) {
     return fail(Code::not_found, "{}: there is no audit log", folder);
   Database database = TRY(Database::open(file_of(folder), false));
   const PublicKey open = TRY(public_key_in(database));
-  return AuditStore(std::move(database), std::nullopt, open);
+  return AuditStore(folder, std::move(database), std::nullopt, open);
 }
 
 Result<std::optional<AuditHead>> AuditStore::last_head() const {

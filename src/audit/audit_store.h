@@ -49,6 +49,7 @@ class AuditStore {
   // To read it, without the key. Fails: not_found (there is no log), corrupt.
   static Result<AuditStore> read(const std::string& folder);
 
+  const std::string& folder() const { return folder_; }
   const PublicKey& public_key() const { return public_key_; }
   // Requires: opened with open().
   const AuditKey& key() const { return *key_; }
@@ -77,12 +78,17 @@ class AuditStore {
   const Database& database() const { return database_; }
 
  private:
-  AuditStore(Database database, std::optional<AuditKey> key, const PublicKey& public_key)
-      : database_(std::move(database)), key_(std::move(key)), public_key_(public_key) {}
+  AuditStore(std::string folder, Database database, std::optional<AuditKey> key,
+             const PublicKey& public_key)
+      : folder_(std::move(folder)),
+        database_(std::move(database)),
+        key_(std::move(key)),
+        public_key_(public_key) {}
 
   Status insert(int64_t number, const AuditEntry& entry, std::string_view body);
   Status insert_head(const AuditHead& head, std::span<const Digest> leaves);
 
+  std::string folder_;
   mutable Database database_;
   std::optional<AuditKey> key_;
   PublicKey public_key_;

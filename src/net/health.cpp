@@ -4,6 +4,7 @@
 // answered on the network thread, whatever the workers do.
 #include <array>
 
+#include "audit/audit_log.h"
 #include "base/json.h"
 #include "net/metrics.h"
 #include "net/openai/routes.h"
@@ -262,6 +263,19 @@ Route open_route(const char* path, std::function<HttpResponse(const HttpRequest&
   return route;
 }
 
+void write_audit(const AuditLog& log, MetricsText& out) {
+  const AuditLog::Stats stats = log.stats();
+  out.single("ruvllm_audit_entries_total", "counter", "Entries written to the audit log.",
+             static_cast<double>(stats.n_written));
+  out.single("ruvllm_audit_lost_total", "counter",
+             "Answers that the audit log could not take, which it says itself.",
+             static_cast<double>(stats.n_lost));
+  out.single("ruvllm_audit_waiting", "gauge", "Answers that wait to be written to the audit log.",
+             static_cast<double>(stats.n_waiting));
+  out.single("ruvllm_audit_failing", "gauge", "1 while the audit log cannot be written.",
+             stats.failure.empty() ? 0 : 1);
+}
+
 }  // namespace
 
 Status served_condition(const ServedModels& models) {
@@ -307,6 +321,7 @@ Route metrics_route(ServedModels& models) {
     if (models.parts().metrics != nullptr) models.parts().metrics->write(out);
     out.single("process_start_time_seconds", "gauge", "When the server started, unix time.",
                static_cast<double>(models.parts().started));
+    if (models.parts().audit != nullptr) write_audit(*models.parts().audit, out);
     write_engines(models, out);
     return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
                         .body = out.take()};

@@ -18,7 +18,7 @@ import urllib.request
 from server import Server, run_tests
 
 # A server that keeps no sessions and does not learn refuses these.
-OFF = ("/v1/sessions", "/v1/feedback")
+OFF = ("/v1/sessions", "/v1/feedback", "/v1/audit", "/v1/audit/entries", "/v1/audit/stats")
 CHAT = "/v1/chat/completions"
 HI = [{"role": "user", "content": "hi, this is a secret"}]
 

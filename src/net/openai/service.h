@@ -17,6 +17,7 @@
 
 namespace ruv {
 
+class AuditLog;
 class BackgroundResponses;
 class Metrics;
 class ResponseStore;
@@ -37,6 +38,7 @@ struct ServerParts {
   // Answers that are made without a client that waits.
   std::shared_ptr<BackgroundResponses> background = {};
   SessionKeeper* sessions = nullptr;  // null: none are kept
+  AuditLog* audit = nullptr;          // null: requests are not noted
   ServedMemory* memory = nullptr;     // null: no documents are kept
   // Fields that are unknown or not supported are dropped and named, instead of refused.
   bool lenient = false;

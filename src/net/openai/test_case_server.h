@@ -312,6 +312,8 @@ class CaseServer {
   }
 
   uint16_t port() const { return server_->port(); }
+  // Before the first request.
+  void keep_audit(AuditLog& log) { service_.audit = &log; }
   // {"request": {"method"?, "path", "body" or "raw"?, "content_type"?, "origin"?}, "scripts"?,
   // "engine_is_full"?, "cannot_rank"?, "lenient"?, "format"?, "bos"?, "marks"?} → {"status",
   // "events", "lines" or "body", "ignored"?, "kept"?, "asked"?}
