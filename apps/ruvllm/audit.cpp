@@ -141,12 +141,27 @@ Status list(const AuditAction& call) {
                         [&](const AuditRow& row) { return print_row(row, call.json); });
 }
 
+// An entry as a person reads it. Its texts are those of clients, and JSON leaves characters as they
+// are that act on a terminal.
+std::string shown_json(const Json& body) {
+  const std::string text = body.dump(2);
+  std::string shown;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const size_t first = std::min(text.find_first_not_of(' ', at), end);
+    shown += text.substr(at, first - at) + shown_text(text.substr(first, end - first), kWholeText);
+    shown += '\n';
+    at = end + 1;
+  }
+  return shown;
+}
+
 Status show(const AuditAction& call) {
   const AuditStore store = TRY(AuditStore::read(call.folder));
   for (const std::string& word : call.words) {
     const int64_t number = TRY(number_of(word));
     const Json body = TRY(parse_json(TRY(store.body(number)), "entry", {.depth = 64}));
-    fmt::print("{}\n", body.dump(2));
+    fmt::print("{}", shown_json(body));
     const auto contents = TRY(store.contents(number));
     if (!contents) continue;
     fmt::print("answer:\n{}", shown_lines(contents->text));
@@ -272,8 +287,8 @@ Status check(const AuditAction& call) {
     return fail(Code::invalid, "{}: signed by {}, not by --public-key", call.words[0],
                 hex_of(proven.key));
   }
-  fmt::print("entry {} was in the log, in batch {}, signed by {}\n{}\n", proven.number, proven.head,
-             hex_of(proven.key), proven.body.dump(2));
+  fmt::print("entry {} was in the log, in batch {}, signed by {}\n{}", proven.number, proven.head,
+             hex_of(proven.key), shown_json(proven.body));
   return {};
 }
 

@@ -153,6 +153,14 @@ Result<std::optional<AuditHead>> AuditStore::last_head() const {
 }
 
 // The columns repeat the body for queries, and are compared with it when the log is verified.
+Status AuditStore::check_signed(const AuditHead& head) const {
+  if (is_signed(head.digest(), head.signature, public_key_)) return {};
+  return fail(Code::corrupt,
+              "audit log: head {} is not as it was signed; `ruvllm audit verify` shows what was "
+              "changed",
+              head.number);
+}
+
 Status AuditStore::insert(int64_t number, const AuditEntry& entry, std::string_view body) {
   const EntryColumns columns = entry_columns(entry.body);
   DbStatement row = TRY(database_.prepare(fmt::format(
@@ -198,6 +206,7 @@ Result<AuditHead> AuditStore::append(size_t n, int64_t unix_ms, const MakeEntry&
   CHECK(key_ && n > 0);
   DbTransaction change = TRY(DbTransaction::begin(database_));
   const std::optional<AuditHead> before = TRY(last_head());
+  if (before) TRY(check_signed(*before));
   AuditHead head{.number = before ? before->number + 1 : 1,
                  .first = before ? before->last + 1 : 1,
                  .unix_ms = unix_ms,
@@ -220,12 +229,16 @@ Result<AuditHead> AuditStore::append(size_t n, int64_t unix_ms, const MakeEntry&
 
 // The removal is an entry itself, so that entries that are missing without one are noticed.
 Result<int64_t> AuditStore::remove_before(int64_t unix_ms, int64_t now_ms) {
-  DbStatement find =
-      TRY(database_.prepare("SELECT coalesce(max(last), 0) FROM heads WHERE unix_ms < ?1"));
-  find.bind(1, unix_ms);
-  TRY(find.step());
-  const int64_t last = find.integer(0);
-  find.reset();
+  int64_t last = 0;
+  {
+    DbStatement find = TRY(database_.prepare(fmt::format(
+        "SELECT {} FROM heads WHERE unix_ms < ?1 ORDER BY last DESC LIMIT 1", kHeadColumns)));
+    find.bind(1, unix_ms);
+    if (!TRY(find.step())) return 0;
+    const AuditHead head = TRY(head_in_row(find));
+    TRY(check_signed(head));
+    last = head.last;
+  }
   const int64_t n =
       TRY(database_.number(fmt::format("SELECT count(*) FROM entries WHERE number <= {}", last)));
   if (n == 0) return 0;

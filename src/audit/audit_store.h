@@ -56,7 +56,8 @@ class AuditStore {
 
   // Writes a batch: `entry` is called for each of n numbers. All or none are there afterwards, also
   // when the process ends meanwhile. Other processes may add to the log, too. Returns its head.
-  // Requires: opened with open(), n > 0. Fails: as Database::run; nothing was written then.
+  // Requires: opened with open(), n > 0. Fails: as Database::run, corrupt (the last head was
+  // changed, which what follows it would confirm); nothing was written then.
   using MakeEntry = std::function<AuditEntry(size_t i, int64_t number)>;
   Result<AuditHead> append(size_t n, int64_t unix_ms, const MakeEntry& entry);
   // Nothing where the log is empty.
@@ -85,6 +86,8 @@ class AuditStore {
         key_(std::move(key)),
         public_key_(public_key) {}
 
+  // A head on which more is built. Fails: corrupt (its signature is not by the log's key).
+  Status check_signed(const AuditHead& head) const;
   Status insert(int64_t number, const AuditEntry& entry, std::string_view body);
   Status insert_head(const AuditHead& head, std::span<const Digest> leaves);
 

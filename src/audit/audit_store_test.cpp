@@ -184,6 +184,21 @@ TEST_F(AuditStoreTest, OldEntriesAreRemovedWithANoteAndOthersAreMissed) {
   EXPECT_EQ(verdict.faults[0].entry, 17);
 }
 
+// A changed head must not make the log's owner remove or confirm what it should not.
+TEST_F(AuditStoreTest, NothingIsBuiltOnAChangedHead) {
+  tamper(folder_.path(), "UPDATE heads SET last = 1000000 WHERE number = 2");
+  auto store = AuditStore::open({.folder = folder_.path()});
+  ASSERT_TRUE(store);
+  EXPECT_EQ(store->remove_before(4, 50).error().code(), Code::corrupt);
+  append_drawn(*store, 1, 50);
+  tamper(folder_.path(), "UPDATE heads SET last = 1000000 WHERE number = 11");
+  const auto added = store->append(
+      1, 51, [&](size_t, int64_t number) { return drawn_entry(number, store->key()); });
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code(), Code::corrupt);
+  EXPECT_EQ(verdict_of(folder_.path()).n_entries, 47);
+}
+
 TEST_F(AuditStoreTest, OpensWithItsOwnKeyAlone) {
   const AuditFolder other("key");
   make_log(other.path());

@@ -81,7 +81,7 @@ class Audit(unittest.TestCase):
     def write_log(self, contents="kept"):
         with Server(self.log, "--audit-contents", contents) as server:
             said = server.ask("Hello", seed=7, request_id="req-hello", user="ann")
-            server.ask("A colour?", temperature=0, stop=["e"])
+            server.ask("A colour?", temperature=0, stop=["e", "\u202e\u009b"])
             server.post("/v1/completions", {"prompt": ["One", "Two"], "max_tokens": 5, "n": 2})
             server.post("/v1/embeddings", {"input": "a text"})
         return said["choices"][0]["message"]["content"]
@@ -96,6 +96,10 @@ class Audit(unittest.TestCase):
         self.assertEqual(self.lines("verify")[0]["faults"], [])
         self.assertEqual([one["result"] for one in self.lines("replay", "--all")], ["same"] * 7)
         self.assertIn(said, self.audit("show", "1").stdout)
+        shown = self.audit("show", "2").stdout
+        self.assertNotIn("\u202e", shown)
+        self.assertNotIn("\u009b", shown)
+        self.assertIn('      "temperature": 0.0,', shown)
         self.assertEqual(len(self.lines("list", "--request", "req-hello")), 1)
         self.assertEqual(len(self.lines("list", "--tenant", "nobody")), 0)
         table = self.audit("export", "--csv").stdout.splitlines()
