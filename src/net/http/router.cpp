@@ -122,7 +122,10 @@ RouteChoice Router::choose_at(const std::string& path, HttpRequest& request,
                               const ApiKeys& keys) const {
   std::string allowed;
   for (const Route& route : routes_) {
+    request.path_first.clear();
+    request.path_tail.clear();
     if (!path_matches(route.path, path, request.path_first, request.path_tail)) continue;
+    if (route.is_flat && request.path_tail.find('/') != std::string::npos) continue;
     const bool is_head = request.method == "HEAD" && route.method == "GET";
     if (route.method != request.method && !is_head) {
       if (allowed.find(route.method) != std::string::npos) continue;

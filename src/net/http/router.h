@@ -32,8 +32,8 @@ enum class RouteThread {
 struct Route {
   std::string method;  // "POST"
   // "/v1/models", "/v1/models/{id}" or "/v1/responses/{id}/cancel": braces stand for any text, also
-  // with slashes in it; of two, the first stands for a text without. The first row that takes a
-  // path and its method is the route.
+  // with slashes in it unless is_flat; of two, the first stands for a text without. The first row
+  // that takes a path and its method is the route.
   std::string path;
   RouteAction action;
   bool needs_key = true;  // asks for an API key when the server has one
@@ -42,6 +42,7 @@ struct Route {
   std::string body_table = {};  // the name of the table of its body's fields; empty: there is none
   WriteError write_error = error_response;                // also where the key is refused
   std::vector<std::string> types = {"application/json"};  // of its answers, without parameters
+  bool is_flat = false;  // no braces of its path stand for a text with slashes
 };
 
 // Whether a body is read for the route: that of POST and PUT. A web page's must be JSON.

@@ -197,7 +197,10 @@ std::vector<Route> file_routes(ServedModels& models) {
                             file_route(models, "GET", "/v1/files", list_files), std::move(content),
                             file_route(models, "GET", "/v1/files/{id}", show_file),
                             file_route(models, "DELETE", "/v1/files/{id}", delete_file)};
-  for (Route& route : routes) route.scope = KeyScope::sessions;
+  for (Route& route : routes) {
+    route.scope = KeyScope::sessions;
+    route.is_flat = true;
+  }
   return routes;
 }
 

@@ -126,5 +126,20 @@ TEST_F(ShelfTest, AStartRemovesStoresThatWereDeleted) {
   EXPECT_TRUE(std::filesystem::exists(folder_ + "/vs_kept"));
 }
 
+// An id has no slashes, so that a path below one is not taken for an id.
+TEST(MemoryRoutes, AWrongMethodBelowAnIdIsNamed) {
+  CaseMemory memory;
+  CaseServer server(nullptr, nullptr, "", memory.get());
+  const auto status = [&](const char* method, const char* path) {
+    return server.answer({{"request", {{"method", method}, {"path", path}, {"raw", ""}}}})
+        .at("status");
+  };
+  for (const char* path : {"/v1/files/a/content", "/v1/vector_stores/a/files/b/content",
+                           "/v1/vector_stores/a/files", "/v1/vector_stores/a/search"})
+    EXPECT_EQ(status("DELETE", path), Json(405)) << path;
+  EXPECT_EQ(status("GET", "/v1/files/a/b/c"), Json(404));
+  EXPECT_EQ(status("GET", "/v1/files/a"), Json(404));
+}
+
 }  // namespace
 }  // namespace ruv::memory_routes_test

@@ -438,7 +438,6 @@ Route store_route(ServedModels& models, const char* path, const BodyTable& table
 
 }  // namespace
 
-// Paths with more in them come first, as the id of a store may be any text.
 std::vector<Route> vector_store_routes(ServedModels& models) {
   constexpr const char* kStore = "/v1/vector_stores/{id}";
   constexpr const char* kFiles = "/v1/vector_stores/{id}/files";
@@ -457,7 +456,10 @@ std::vector<Route> vector_store_routes(ServedModels& models) {
       store_route(models, kStore, vector_store_change_fields(), modify_store),
       owner_route(models, "GET", kStore, show_store),
       owner_route(models, "DELETE", kStore, erase_store)};
-  for (Route& route : routes) route.scope = KeyScope::sessions;
+  for (Route& route : routes) {
+    route.scope = KeyScope::sessions;
+    route.is_flat = true;
+  }
   return routes;
 }
 
