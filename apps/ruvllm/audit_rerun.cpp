@@ -70,10 +70,10 @@ Result<std::vector<Token>> read_prompt(const std::string& file) {
   const Json ids = TRY(parse_json(TRY(read_text_file(file)), file));
   std::vector<Token> prompt;
   for (size_t i = 0; ids.is_array() && i < ids.size(); ++i) {
-    if (!ids[i].is_number_integer() || ids[i].get<int64_t>() < 0 ||
-        ids[i].get<int64_t>() > INT32_MAX)
+    const std::optional<int64_t> id = whole_number(&ids[i]);
+    if (!id || *id < 0 || *id > INT32_MAX)
       return fail(Code::invalid, "{}: element {} is not an id", file, i);
-    prompt.push_back(ids[i].get<Token>());
+    prompt.push_back(static_cast<Token>(*id));
   }
   if (prompt.empty()) return fail(Code::invalid, "{}: not a list of ids", file);
   return prompt;

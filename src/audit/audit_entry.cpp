@@ -1,6 +1,7 @@
 #include "audit/audit_entry.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 
@@ -87,15 +88,9 @@ EntryContents contents_of(const FinishedRequest& finished, const Salt& salt) {
           .text = finished.text};
 }
 
-std::string text_member(const Json& body, std::string_view name) {
-  const Json* text = body.find(name);
-  return text != nullptr && text->is_string() ? std::string(text->text()) : std::string();
-}
-
 // Microseconds; 0 where it is not a number, or too large.
 int64_t microseconds_in(const Json* ms) {
-  if (ms == nullptr || !ms->is_number() || ms->is_big_integer()) return 0;
-  const double us = std::round(ms->get<double>() * 1000);
+  const double us = std::round(real_number(ms).value_or(0) * 1000);
   return std::fabs(us) < 1e15 ? static_cast<int64_t>(us) : 0;
 }
 
@@ -115,16 +110,33 @@ std::optional<AuditContents> find_audit_contents(std::string_view name) {
   return static_cast<AuditContents>(found - kAuditContentsNames.begin());
 }
 
+std::string text_in(const Json& object, std::string_view name) {
+  const Json* text = object.is_object() ? object.find(name) : nullptr;
+  return text != nullptr && text->is_string() ? std::string(text->text()) : std::string();
+}
+
+std::optional<double> real_number(const Json* value) {
+  if (value == nullptr || !value->is_number() || value->is_big_integer()) return std::nullopt;
+  const double number = value->get<double>();
+  return std::fabs(number) <= double{FLT_MAX} ? std::optional(number) : std::nullopt;
+}
+
+std::optional<int64_t> whole_number(const Json* value) {
+  if (value == nullptr || !value->is_number_integer()) return std::nullopt;
+  const bool is_too_large =
+      value->is_number_unsigned() && value->get<uint64_t>() > uint64_t{INT64_MAX};
+  return is_too_large ? std::nullopt : std::optional(value->get<int64_t>());
+}
+
 EntryColumns entry_columns(const Json& body) {
-  const Json* time = body.find("time_ms");
   const Json* times = body.find("times");
   const bool has_times = times != nullptr && times->is_object();
-  return {.kind = text_member(body, "kind"),
-          .request_id = text_member(body, "id"),
-          .tenant = text_member(body, "tenant"),
-          .model = text_member(body, "model"),
-          .finish = text_member(body, "finish"),
-          .time_ms = time != nullptr && time->is_number_integer() ? time->get<int64_t>() : 0,
+  return {.kind = text_in(body, "kind"),
+          .request_id = text_in(body, "id"),
+          .tenant = text_in(body, "tenant"),
+          .model = text_in(body, "model"),
+          .finish = text_in(body, "finish"),
+          .time_ms = whole_number(body.find("time_ms")).value_or(0),
           .total_us = has_times ? microseconds_in(times->find("total_ms")) : 0};
 }
 

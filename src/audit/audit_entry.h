@@ -46,6 +46,15 @@ struct EntryColumns {
 };
 EntryColumns entry_columns(const Json& body);
 
+// How members of entries are read, which may be of any type where someone has the key.
+//
+// The text of a member; empty where there is none.
+std::string text_in(const Json& object, std::string_view name);
+// A number that float can hold; nothing where the value is another, or null.
+std::optional<double> real_number(const Json* value);
+// A whole number that 64 bits with a sign hold; nothing where the value is another, or null.
+std::optional<int64_t> whole_number(const Json* value);
+
 // The digest of contents that an entry has, and whose it is. Their purposes keep them apart.
 struct ContentDigests {
   Digest prompt, answer, text;

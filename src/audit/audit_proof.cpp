@@ -22,10 +22,10 @@ Result<std::string_view> text_of(const Json& object, std::string_view name) {
 }
 
 Result<int64_t> number_of(const Json& object, std::string_view name) {
-  const Json* number = object.find(name);
-  if (number == nullptr || !number->is_number_integer() || number->get<int64_t>() < 0)
+  const std::optional<int64_t> number = whole_number(object.find(name));
+  if (!number || *number < 0)
     return not_proven(fmt::format("'{}' is missing or not a number from 0 on", name));
-  return number->get<int64_t>();
+  return *number;
 }
 
 template <size_t n>

@@ -55,7 +55,7 @@ QueryText conditions_of(const AuditFilter& filter) {
 double number_in(const Json& body, std::string_view group, std::string_view name) {
   const Json* object = body.find(group);
   const Json* number = object != nullptr && object->is_object() ? object->find(name) : nullptr;
-  return number != nullptr && number->is_number() ? number->get<double>() : 0;
+  return real_number(number).value_or(0);
 }
 int64_t count_in(const Json& body, std::string_view name) {
   const double number = number_in(body, "tokens", name);
@@ -133,8 +133,8 @@ class FigureReader {
 
   void add_error(const Json& error, int64_t number) {
     if (!error.is_object()) return;
-    const std::string code = error.value("code", "");
-    const std::string message = without_digits(error.value("message", ""));
+    const std::string code = text_in(error, "code");
+    const std::string message = without_digits(text_in(error, "message"));
     auto found = std::ranges::find_if(made_.errors, [&](const AuditErrorGroup& group) {
       return group.code == code && group.message == message;
     });

@@ -12,11 +12,6 @@ namespace {
 // Why an entry cannot be run again; nothing: it can.
 using Obstacle = std::optional<std::string>;
 
-std::string text_in(const Json& object, std::string_view name) {
-  const Json* text = object.is_object() ? object.find(name) : nullptr;
-  return text != nullptr && text->is_string() ? std::string(text->text()) : std::string();
-}
-
 Result<Json> answer_body(const AuditStore& store, int64_t number) {
   Json body = TRY(parse_json(TRY(store.body(number)), fmt::format("entry {}", number),
                              {.depth = 64, .values = 1'000'000}));
@@ -54,12 +49,11 @@ Result<ReplayEntry> replay_entry(const AuditStore& store, int64_t number) {
   ReplayEntry entry{.number = number,
                     .model_digest = text_in(engine, "model_digest"),
                     .kv_type = text_in(engine, "kv")};
-  const Json* n_ctx = engine.is_object() ? engine.find("n_ctx") : nullptr;
+  const auto n_ctx = whole_number(engine.is_object() ? engine.find("n_ctx") : nullptr);
   const Json* portable = engine.is_object() ? engine.find("portable") : nullptr;
-  if (n_ctx == nullptr || !n_ctx->is_number_integer() || portable == nullptr ||
-      !portable->is_boolean())
+  if (!n_ctx || portable == nullptr || !portable->is_boolean())
     return fail(Code::corrupt, "entry {}: 'engine' does not say what ran", number);
-  entry.n_ctx = n_ctx->get<int64_t>();
+  entry.n_ctx = *n_ctx;
   entry.is_portable = portable->get<bool>();
   return entry;
 }
@@ -98,8 +92,8 @@ Result<Obstacle> AuditReplay::prepare(const Json& body, Wanted& wanted) {
   const std::string finish = text_in(body, "finish");
   wanted.is_cut_off = finish == "cancelled" || finish == "error";
   const Json* tokens = body.find("tokens");
-  const Json* n = tokens != nullptr && tokens->is_object() ? tokens->find("ids") : nullptr;
-  if (n != nullptr && n->is_number_integer()) wanted.n_ids = n->get<int64_t>();
+  const bool has_counts = tokens != nullptr && tokens->is_object();
+  wanted.n_ids = whole_number(has_counts ? tokens->find("ids") : nullptr).value_or(0);
   return take_adapters(body, wanted.request);
 }
 
@@ -113,9 +107,8 @@ Result<Obstacle> AuditReplay::take_adapters(const Json& body, Request& request) 
   for (const Json& one : *list) {
     const std::string digest = text_in(one, "digest");
     const std::string path = text_in(one, "path");
-    const Json* scale = one.is_object() ? one.find("scale") : nullptr;
-    if (scale == nullptr || !scale->is_number())
-      return fail(Code::corrupt, "entry: an adapter without a scale");
+    const auto scale = real_number(one.is_object() ? one.find("scale") : nullptr);
+    if (!scale) return fail(Code::corrupt, "entry: an adapter without a scale");
     std::shared_ptr<const LoadedAdapter>& loaded = adapters_[digest];
     if (!loaded) {
       const auto now = files_digest(path, pool_);
@@ -123,7 +116,7 @@ Result<Obstacle> AuditReplay::take_adapters(const Json& body, Request& request) 
         return Obstacle(fmt::format("adapter {} is not there as it was then", path));
       loaded = TRY(load_adapter(model_, path, 1));
     }
-    request.adapters->push_back({loaded, static_cast<float>(scale->get<double>())});
+    request.adapters->push_back({loaded, static_cast<float>(*scale)});
   }
   return Obstacle();
 }

@@ -10,6 +10,9 @@ namespace {
 
 constexpr JsonLimits kBodyLimits{.depth = 64, .values = 1'000'000};
 
+// More than a log can have; sums of these fit 64 bits.
+constexpr int64_t kMostEntries = int64_t{1} << 53, kMostLost = int64_t{1} << 32;
+
 // Nothing in the file is believed but what a signature covers: heads by their own, entries by the
 // digests that a head's root covers, contents by the digests in their entry. Where a head is
 // damaged, its entries are still compared with its list of digests, so that one changed head does
@@ -85,7 +88,7 @@ class AuditVerifier {
       return {};
     }
     const AuditHead head = *read;
-    if (head.first < 1 || head.last < head.first) {
+    if (head.first < 1 || head.last < head.first || head.last > kMostEntries) {
       fault(0, head.number, "it has no entries");
       return {};
     }
@@ -133,15 +136,11 @@ class AuditVerifier {
 
   // What the log says of itself.
   void note(const Json& body) {
-    const Json* last = body.find("last");
-    const Json* lost = body.find("lost");
-    const std::string kind = body.contains("kind") && body.at("kind").is_string()
-                                 ? body.at("kind").get<std::string>()
-                                 : std::string();
-    if (kind == "removal" && last != nullptr && last->is_number_integer())
-      removed_ = std::max(removed_, last->get<int64_t>());
-    if (kind == "gap" && lost != nullptr && lost->is_number_integer())
-      verdict_.n_lost += lost->get<int64_t>();
+    const std::optional<int64_t> last = whole_number(body.find("last"));
+    const std::optional<int64_t> lost = whole_number(body.find("lost"));
+    const std::string kind = text_in(body, "kind");
+    if (kind == "removal" && last) removed_ = std::max(removed_, std::min(*last, kMostEntries));
+    if (kind == "gap" && lost) verdict_.n_lost += std::clamp<int64_t>(*lost, 0, kMostLost);
   }
 
   Status check_contents(int64_t number, const Json& body) {

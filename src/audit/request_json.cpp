@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "audit/audit_entry.h"
 #include "ruv/options.h"
 
 namespace ruv {
@@ -44,10 +45,10 @@ Result<OptionValue> read_option(const OptionRow& row, const Json& json) {
       if (json.is_boolean()) return OptionValue(json.get<bool>());
       break;
     case OptionRow::Kind::integer:
-      if (json.is_number_integer()) return OptionValue(json.get<int64_t>());
+      if (const auto number = whole_number(&json)) return OptionValue(*number);
       break;
     case OptionRow::Kind::number:
-      if (json.is_number()) return OptionValue(json.get<double>());
+      if (const auto number = real_number(&json)) return OptionValue(*number);
       break;
     case OptionRow::Kind::texts:
       return OptionValue(TRY(read_texts(json, row.name)));
@@ -66,17 +67,17 @@ Result<std::vector<Token>> read_ids(const Json& object, std::string_view member)
   if (list == nullptr || !list->is_array()) return wrong(member);
   std::vector<Token> ids;
   for (const Json& id : *list) {
-    if (!id.is_number_integer() || id.get<int64_t>() < -1 || id.get<int64_t>() > INT32_MAX)
-      return wrong(member);
-    ids.push_back(id.get<Token>());
+    const std::optional<int64_t> number = whole_number(&id);
+    if (!number || *number < -1 || *number > INT32_MAX) return wrong(member);
+    ids.push_back(static_cast<Token>(*number));
   }
   return ids;
 }
 
 Result<int64_t> read_whole(const Json& object, std::string_view member) {
-  const Json* number = object.find(member);
-  if (number == nullptr || !number->is_number_integer()) return wrong(member);
-  return number->get<int64_t>();
+  const std::optional<int64_t> number = whole_number(object.find(member));
+  if (!number) return wrong(member);
+  return *number;
 }
 
 Result<bool> read_bool(const Json& object, std::string_view member) {
@@ -112,10 +113,11 @@ Status read_bias(const Json& object, GenerateParams& params) {
   const Json* list = object.find("logit_bias");
   if (list == nullptr || !list->is_array()) return wrong("logit_bias");
   for (const Json& pair : *list) {
-    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() ||
-        !pair[1].is_number())
-      return wrong("logit_bias");
-    params.logit_bias.emplace_back(pair[0].get<Token>(), static_cast<float>(pair[1].get<double>()));
+    if (!pair.is_array() || pair.size() != 2) return wrong("logit_bias");
+    const std::optional<int64_t> id = whole_number(&pair[0]);
+    const std::optional<double> bias = real_number(&pair[1]);
+    if (!id || *id < 0 || *id > INT32_MAX || !bias) return wrong("logit_bias");
+    params.logit_bias.emplace_back(static_cast<Token>(*id), static_cast<float>(*bias));
   }
   return {};
 }
@@ -171,7 +173,9 @@ Json reasoning_json(const ReasoningRegion& region) {
 Result<ReasoningRegion> read_reasoning_json(const Json& json) {
   if (!json.is_object()) return wrong("reasoning");
   ReasoningRegion region;
-  region.begin = static_cast<Token>(TRY(read_whole(json, "begin")));
+  const int64_t begin = TRY(read_whole(json, "begin"));
+  if (begin < -1 || begin > INT32_MAX) return wrong("reasoning.begin");
+  region.begin = static_cast<Token>(begin);
   region.end = TRY(read_ids(json, "end"));
   region.is_open = TRY(read_bool(json, "is_open"));
   region.max_tokens = TRY(read_whole(json, "max_tokens"));
