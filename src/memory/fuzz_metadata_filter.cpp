@@ -1,10 +1,9 @@
 // Any bytes as a filter of metadata: it is refused with a message that names its place, or SQLite
 // takes the condition that is made of it, whatever its keys and values are.
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/entropy.h"
 #include "memory/database.h"
 #include "memory/metadata_filter.h"
 
@@ -17,8 +16,7 @@ void expect(bool condition) {
 // As store_schema has them, with a document that filters may take.
 ruv::Database& tables() {
   static ruv::Database database = [] {
-    const std::string path = "/tmp/ruv_fuzz_filter_" + std::to_string(::getpid());
-    std::remove(path.c_str());
+    const std::string path = "/tmp/ruv_fuzz_filter_" + std::to_string(ruv::draw_entropy());
     auto made = ruv::Database::open(path, false);
     expect(made.has_value());
     constexpr const char* kTables = R"(

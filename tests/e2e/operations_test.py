@@ -17,8 +17,9 @@ import urllib.request
 
 from server import Server, run_tests
 
-# A server that keeps no sessions and does not learn refuses these.
-OFF = ("/v1/sessions", "/v1/feedback", "/v1/audit", "/v1/audit/entries", "/v1/audit/stats")
+# A server that keeps no sessions, documents and log, and does not learn, refuses these.
+OFF = ("/v1/sessions", "/v1/feedback", "/v1/audit", "/v1/audit/entries", "/v1/audit/stats", "/v1/files",
+       "/v1/memory/documents", "/v1/memory/stats", "/v1/vector_stores")
 CHAT = "/v1/chat/completions"
 HI = [{"role": "user", "content": "hi, this is a secret"}]
 
