@@ -19,7 +19,7 @@ namespace ruv {
 enum class KeyScope : uint8_t {
   any,       // every key
   infer,     // answers, vectors, tokens
-  sessions,  // kept conversations
+  sessions,  // kept conversations, documents and files
   observe,   // metrics and counters
   manage,    // loading and unloading models
 };
