@@ -317,11 +317,12 @@ class Files(ClassTest):
 
     def test_no_files_are_kept_without_a_folder(self):
         """The server was started without --memory."""
-        for method, path in (("POST", "/v1/files"), ("GET", "/v1/files"), ("GET", "/v1/files/..%2fx"),
+        for method, path in (("POST", "/v1/files"), ("GET", "/v1/files"), ("GET", "/v1/files/x"),
                              ("POST", "/v1/vector_stores"), ("DELETE", "/v1/vector_stores/x")):
             status, answer, _ = ask(self.server.port, method, path, b"{}" if method == "POST" else None)
             self.assertEqual(status, 400, answer[:200])
             self.assertIn(b"--memory", answer)
+        self.assertEqual(ask(self.server.port, "GET", "/v1/files/..%2fx")[0], 404)
 
     def test_nothing_is_learned_without_a_folder(self):
         """The server was started without --learn."""
