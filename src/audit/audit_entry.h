@@ -28,8 +28,6 @@ struct EntryContents {
   std::string prompt;  // ids, 4 bytes each, little-endian
   std::string answer;  // ids; for hidden states float32
   std::string text;    // the answer's, UTF-8
-
-  bool operator==(const EntryContents&) const = default;
 };
 
 struct AuditEntry {

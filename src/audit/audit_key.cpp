@@ -18,8 +18,8 @@ struct KeyPair {
   ~KeyPair() { sodium_memzero(secret.data(), secret.size()); }
 };
 
-// The pair is made anew for each signature, which takes as long as the signature itself, so that
-// the expanded secret is not in memory in between.
+// The pair is made anew for each signature, which a batch has one of, so that the expanded secret
+// is not in memory in between.
 KeyPair pair_of(const std::array<std::byte, 64>& secrets) {
   static_assert(crypto_sign_SEEDBYTES == 32);
   KeyPair pair;

@@ -46,9 +46,7 @@ struct AuditReplay::Wanted {
 Result<ReplayEntry> replay_entry(const AuditStore& store, int64_t number) {
   const Json body = TRY(answer_body(store, number));
   const Json& engine = body["engine"];
-  ReplayEntry entry{.number = number,
-                    .model_digest = text_in(engine, "model_digest"),
-                    .kv_type = text_in(engine, "kv")};
+  ReplayEntry entry{.number = number, .kv_type = text_in(engine, "kv")};
   const auto n_ctx = whole_number(engine.is_object() ? engine.find("n_ctx") : nullptr);
   const Json* portable = engine.is_object() ? engine.find("portable") : nullptr;
   if (!n_ctx || portable == nullptr || !portable->is_boolean())

@@ -27,7 +27,7 @@ struct Replay {
 // What an entry needs to be run again.
 struct ReplayEntry {
   int64_t number = 0;
-  std::string model_digest, kv_type;
+  std::string kv_type;
   int64_t n_ctx = 0;
   bool is_portable = true;
 };

@@ -19,7 +19,6 @@ struct AnsweringEngine {
   std::string kv_type;       // "f16"
   int64_t n_ctx = 0;
   std::string isa = {};  // ModelInfo::isa
-  bool operator==(const AnsweringEngine&) const = default;
 };
 
 // An adapter of a request.

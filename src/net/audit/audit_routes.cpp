@@ -66,12 +66,6 @@ ApiResult<AuditFilter> read_filter(const HttpRequest& http) {
   return filter;
 }
 
-ApiResult<void> refuse_query(const HttpRequest& http) {
-  for (const QueryParameter& parameter : query_parameters(http.query))
-    return tl::unexpected(unknown_parameter(parameter.name, "none"));
-  return {};
-}
-
 Json head_json(const AuditHead& head) {
   return {{"digest", hex_of(head.digest())},
           {"batch", head.number},
@@ -81,7 +75,7 @@ Json head_json(const AuditHead& head) {
 
 // GET /v1/audit.
 ApiResult<Json> audit_state(const ServerParts& server, const HttpRequest& http) {
-  TRY(refuse_query(http));
+  TRY(check_no_query(http));
   const AuditStore store = TRY(log_of(server));
   const auto head = TRY(from_log(store.last_head()));
   const AuditLog::Stats stats = server.audit->stats();
@@ -124,7 +118,7 @@ ApiResult<int64_t> entry_number(const HttpRequest& http) {
 
 // GET /v1/audit/entries/{number}. Contents are there where the log keeps them.
 ApiResult<Json> get_entry(const ServerParts& server, const HttpRequest& http) {
-  TRY(refuse_query(http));
+  TRY(check_no_query(http));
   const int64_t number = TRY(entry_number(http));
   const AuditStore store = TRY(log_of(server));
   const std::string text = TRY(from_log(store.body(number)));
@@ -140,7 +134,7 @@ ApiResult<Json> get_entry(const ServerParts& server, const HttpRequest& http) {
 
 // GET /v1/audit/proofs/{number}.
 ApiResult<Json> get_proof(const ServerParts& server, const HttpRequest& http) {
-  TRY(refuse_query(http));
+  TRY(check_no_query(http));
   const int64_t number = TRY(entry_number(http));
   const AuditStore store = TRY(log_of(server));
   return from_log(audit_proof(store, number, false));

@@ -116,13 +116,6 @@ ApiResult<CatalogPage> read_page(const HttpRequest& http, const TakeParameter& o
   return page;
 }
 
-ApiResult<void> check_no_query(const HttpRequest& http) {
-  for (const QueryParameter& parameter : query_parameters(http.query)) {
-    return tl::unexpected(unknown_parameter(parameter.name, "none"));
-  }
-  return {};
-}
-
 Json list_json(std::vector<Json> items, int64_t limit) {
   // The one more that was asked for says only that it is there.
   const bool has_more = std::ssize(items) > limit;

@@ -37,8 +37,6 @@ ApiResult<bool> remove_from_store(const StoreOwner& owner, const std::string& st
 // which says whether it knows them. Fails: 400, naming the parameter.
 using TakeParameter = std::function<ApiResult<bool>(const QueryParameter&)>;
 ApiResult<CatalogPage> read_page(const HttpRequest& http, const TakeParameter& other = {});
-// No parameters. Fails: 400.
-ApiResult<void> check_no_query(const HttpRequest& http);
 // The list that a page was asked of with one more than its limit.
 Json list_json(std::vector<Json> items, int64_t limit);
 

@@ -32,4 +32,10 @@ ApiResult<bool> query_flag(const QueryParameter& parameter) {
       bad_request(parameter.name, fmt::format("'{}' must be true or false", parameter.name)));
 }
 
+ApiResult<void> check_no_query(const HttpRequest& http) {
+  const std::vector<QueryParameter> parameters = query_parameters(http.query);
+  if (parameters.empty()) return {};
+  return tl::unexpected(unknown_parameter(parameters.front().name, "none"));
+}
+
 }  // namespace ruv

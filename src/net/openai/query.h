@@ -17,4 +17,7 @@ ApiResult<int64_t> query_integer(const QueryParameter& parameter, IntegerRange r
 // "true" or "false". Fails: 400 naming the parameter.
 ApiResult<bool> query_flag(const QueryParameter& parameter);
 
+// That a path has no query. Fails: 400 unknown_query.
+ApiResult<void> check_no_query(const HttpRequest& http);
+
 }  // namespace ruv
