@@ -105,9 +105,9 @@ Json entry_head(std::string_view kind, int64_t unix_ms) {
 
 // Names are those of the command line.
 std::optional<AuditContents> find_audit_contents(std::string_view name) {
-  const auto* const found = std::ranges::find(kAuditContentsNames, name);
-  if (found == kAuditContentsNames.end()) return std::nullopt;
-  return static_cast<AuditContents>(found - kAuditContentsNames.begin());
+  const auto at = std::ranges::find(kAuditContentsNames, name) - kAuditContentsNames.begin();
+  if (at == std::ssize(kAuditContentsNames)) return std::nullopt;
+  return static_cast<AuditContents>(at);
 }
 
 std::string text_in(const Json& object, std::string_view name) {
