@@ -133,7 +133,7 @@ test("a deleted conversation is gone", async ({ page, scripted }) => {
 });
 
 test("a server with a key is asked with the key that the user gives", async ({ page }) => {
-  const program = await startProgram(["--api-key", "right"]);
+  const program = await startProgram(() => ["--api-key", "right"]);
   try {
     await page.goto(program.url);
     const dialog = page.getByRole("dialog", { name: "This server asks for a key" });
@@ -160,7 +160,7 @@ test("a server with a key is asked with the key that the user gives", async ({ p
 });
 
 test("--no-page leaves the page out", async ({ page }) => {
-  const program = await startProgram(["--no-page"]);
+  const program = await startProgram(() => ["--no-page"]);
   try {
     await page.goto(program.url);
     await expect(page.locator("body")).toHaveText("RuvLLM is running");

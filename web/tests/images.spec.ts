@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Page } from "@playwright/test";
 import { browserOptions } from "../playwright.config.ts";
 import { Numbers } from "./images/numbers.ts";
+import { kMemory } from "./images/memory.ts";
 import { expect, importText, openSettings, test } from "./page.ts";
 
 const here = (name: string) => fileURLToPath(new URL(`images/${name}`, import.meta.url));
@@ -15,6 +16,7 @@ const kReadings = 60;
 const kWidths = { Inter: 1440, "DejaVu Sans Mono": 1565, "DejaVu Math TeX Gyre": 1550 };
 
 test.use({
+  timezoneId: "UTC",
   viewport: { width: 1180, height: 820 },
   launchOptions: {
     ...browserOptions,
@@ -104,6 +106,32 @@ test.describe("on a phone", () => {
     await openConversation(page);
     await page.locator(".thread").evaluate((box) => (box.scrollTop = 0));
     await expect(page).toHaveScreenshot("page-phone.png");
+  });
+});
+
+async function openMemory(page: Page): Promise<void> {
+  await page.goto(new URL("#/memory", page.url()).href);
+  await page.getByRole("searchbox", { name: "Search in memory" }).fill("greenhouse key");
+  await page.keyboard.press("Enter");
+  await expect(page.locator("mark")).toHaveCount(2);
+  await page.mouse.move(0, 0);
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+}
+
+test("memory", async ({ page, scripted }) => {
+  scripted.answers = kMemory;
+  await openMemory(page);
+  await expect(page).toHaveScreenshot("page-memory.png");
+});
+
+test.describe("on a phone, in dark colours", () => {
+  test.use({ viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true });
+
+  test("memory", async ({ page, scripted }) => {
+    scripted.answers = kMemory;
+    await page.emulateMedia({ colorScheme: "dark" });
+    await openMemory(page);
+    await expect(page).toHaveScreenshot("page-memory-phone.png");
   });
 });
 

@@ -1,13 +1,6 @@
 // What is shown and how it is reached: text, lists, colours, keyboard, small screens, axe.
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
-import { answers, ask, begin, expect, importText, madeConversation, openSettings, test } from "./page.ts";
-
-async function noFindings(page: Page): Promise<void> {
-  const found = await new AxeBuilder({ page }).analyze();
-  const serious = found.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-  expect(serious.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`)).toEqual([]);
-}
+import { answers, ask, begin, expect, importText, madeConversation, noFindings, openSettings, test } from "./page.ts";
 
 const kText = `say # Heading
 

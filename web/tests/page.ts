@@ -1,5 +1,7 @@
 // What the tests share. Every test fails, too, where the page breaks its policy, throws, writes an
 // error to the console or asks another address.
+import { join } from "node:path";
+import AxeBuilder from "@axe-core/playwright";
 import { test as base, expect } from "@playwright/test";
 import type { Locator, Page } from "@playwright/test";
 import { startProgram } from "./program.ts";
@@ -13,7 +15,27 @@ interface Watched {
   allowed: RegExp[]; // that the test expects
 }
 
-export const test = base.extend<{ watched: Watched; scripted: Scripted }, { program: Program }>({
+interface Fixtures {
+  watched: Watched;
+  scripted: Scripted;
+  // Servers that keep documents and a log, for one test each.
+  keeping: Program;
+  hashing: Program;
+}
+
+const keeps = (folder: string, contents: string) => ["--memory", join(folder, "memory"), "--audit", join(folder, "audit"), "--audit-contents", contents];
+
+export const test = base.extend<Fixtures, { program: Program }>({
+  keeping: async ({}, use) => {
+    const program = await startProgram((folder) => keeps(folder, "kept"));
+    await use(program);
+    await program.stop();
+  },
+  hashing: async ({}, use) => {
+    const program = await startProgram((folder) => keeps(folder, "hashed"));
+    await use(program);
+    await program.stop();
+  },
   program: [
     async ({}, use) => {
       const program = await startProgram();
@@ -85,4 +107,10 @@ export async function openSettings(page: Page): Promise<Locator> {
 
 export async function importText(page: Page, json: string): Promise<void> {
   await page.locator("#import").setInputFiles({ name: "conversations.json", mimeType: "application/json", buffer: Buffer.from(json) });
+}
+
+export async function noFindings(page: Page): Promise<void> {
+  const found = await new AxeBuilder({ page }).analyze();
+  const serious = found.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+  expect(serious.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`)).toEqual([]);
 }

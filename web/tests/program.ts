@@ -15,11 +15,12 @@ export interface Program {
   stop: () => Promise<void>;
 }
 
-export function startProgram(args: string[] = []): Promise<Program> {
+// `more`: further options, where `folder` is one that goes when the server stops.
+export function startProgram(more: (folder: string) => string[] = () => []): Promise<Program> {
   const folder = mkdtempSync(join(tmpdir(), "ruvllm-page-"));
   const child: ChildProcess = spawn(
     kBinary,
-    ["serve", "--port", "0", "--alias", "nano", "--log", "off", "--cache-dir", folder, ...args],
+    ["serve", "--port", "0", "--alias", "nano", "--log", "off", "--cache-dir", join(folder, "cache"), ...more(folder)],
     { stdio: ["ignore", "ignore", "pipe"], env: kEnvironment },
   );
   const stop = () =>

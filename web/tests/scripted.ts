@@ -15,6 +15,7 @@ export interface Scripted {
   models: string[];
   metrics: string | (() => string);
   sessions: string[] | null; // null: it keeps none
+  answers: Record<string, unknown>; // of other endpoints, by path: JSON, or what gives it for a path with its query
   isGone: boolean; // every connection is closed at once
   close: () => Promise<void>;
 }
@@ -221,6 +222,8 @@ function answerOther(server: Scripted, path: string, response: ServerResponse): 
     refuse(response, 400, "this server keeps no sessions", "sessions_off");
     return true;
   }
+  const answer = server.answers[path.split("?")[0]!];
+  if (answer !== undefined) return json(typeof answer === "function" ? (answer as (path: string) => unknown)(path) : answer);
   if (path === "/metrics") {
     response.writeHead(200, { "Content-Type": "text/plain" });
     response.end(typeof server.metrics === "string" ? server.metrics : server.metrics());
@@ -231,7 +234,7 @@ function answerOther(server: Scripted, path: string, response: ServerResponse): 
 
 // `page`: the address of the real server.
 export async function startScripted(page: string): Promise<Scripted> {
-  const server: Scripted = { url: "", asked: [], models: ["scripted", "other"], metrics: "", sessions: null, isGone: false, close: async () => undefined };
+  const server: Scripted = { url: "", asked: [], models: ["scripted", "other"], metrics: "", sessions: null, answers: {}, isGone: false, close: async () => undefined };
   const http = createServer((request, response) => {
     const path = request.url ?? "/";
     if (server.isGone) return void response.destroy();

@@ -33,6 +33,15 @@ function storages(): Storage[] {
 let key = storages().map((s) => s.getItem(kKeyName)).find((k) => k) ?? "";
 // The server wants a key, or another one.
 export const keyAsked = new Cell(false);
+// Changes with the key: what was read with another one is read again.
+export const keyCount = new Cell(0);
+// That the key is known, and does not cover what was asked for (403).
+export const isKeyNarrow = new Cell(false);
+
+export function askForKey(isNarrow: boolean): void {
+  isKeyNarrow.set(isNarrow);
+  keyAsked.set(true);
+}
 
 export function hasKey(): boolean {
   return key !== "";
@@ -50,6 +59,7 @@ export function setKey(value: string, keep: boolean): void {
     }
   }
   keyAsked.set(false);
+  keyCount.set(keyCount.value + 1);
 }
 
 function failureOf(status: number, body: string, headers: Headers): ApiFailure {
@@ -80,11 +90,14 @@ export async function ask(path: string, init: RequestInit = {}): Promise<Respons
   }
   if (response.ok) return response;
   const failure = failureOf(response.status, await response.text().catch(() => ""), response.headers);
-  if (failure.status === 401) keyAsked.set(true);
+  if (failure.status === 401) askForKey(false);
   throw failure;
 }
 
-const json = async (path: string): Promise<unknown> => (await ask(path)).json();
+export const json = async (path: string, init: RequestInit = {}): Promise<unknown> => (await ask(path, init)).json();
+
+// A failure as the page says it.
+export const saying = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export interface ServedModel {
   id: string;

@@ -1,18 +1,11 @@
 // Conversations as files: what is exported, and what an import may be. A file is another program's
 // text, so that every member is read by its type and nothing else is taken over.
+import { finite, isObject, list, text } from "./read.ts";
 import { kRoot, newId } from "./tree.ts";
 import type { AttachedFile, Call, Conversation, Message, Role, State, Stats } from "./tree.ts";
 
 export const kFormat = "ruvllm-conversations";
 const kMostMessages = 100_000;
-
-type Loose = Record<string, unknown>;
-const isObject = (value: unknown): value is Loose =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
-const finite = (value: unknown): number | undefined =>
-  typeof value === "number" && Number.isFinite(value) ? value : undefined;
-const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 // Names that are properties of every object are none here.
 const isId = (value: unknown): value is string => typeof value === "string" && /^[A-Za-z0-9-]{1,64}$/.test(value) && !(value in {});

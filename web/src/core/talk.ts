@@ -46,7 +46,7 @@ export interface Notice {
 export const notice = new Cell<Notice | null>(null);
 
 export const say = (text: string, isError = false): void => notice.set({ text, isError });
-export const sayError = (error: unknown): void => say(error instanceof Error ? error.message : String(error), true);
+export const sayError = (error: unknown): void => say(api.saying(error), true);
 
 let stopper: AbortController | null = null;
 let writer: Promise<void> | null = null;

@@ -7,11 +7,18 @@ import { change, settings } from "../core/settings.ts";
 import * as talk from "../core/talk.ts";
 import { attach, Composer } from "./composer.tsx";
 import { Dialog } from "./dialog.tsx";
+import { dropping } from "./dropping.ts";
 import { IconButton } from "./icons.tsx";
 import { useLate, views } from "./late.ts";
 import { go, view } from "./place.ts";
+import type { View } from "./place.ts";
 import { Sidebar } from "./sidebar.tsx";
 import { Thread } from "./thread.tsx";
+
+function keyHint(isNarrow: boolean): string {
+  if (isNarrow) return "The key that is used now is not for this. Another one takes its place for the whole page.";
+  return api.hasKey() ? "The server does not know the key that it was given." : "It was started with API keys. Yours stays in this browser.";
+}
 
 function KeyDialog() {
   const [key, setKey] = useState("");
@@ -25,7 +32,7 @@ function KeyDialog() {
           talk.readServer().catch((error) => api.keyAsked.value || talk.sayError(error));
         }}
       >
-        <p>{api.hasKey() ? "The server does not know the key that it was given." : "It was started with API keys. Yours stays in this browser."}</p>
+        <p>{keyHint(useCell(api.isKeyNarrow))}</p>
         <label class="field">
           <span>Key</span>
           <input type="password" autocomplete="off" value={key} onInput={(e) => setKey(e.currentTarget.value)} />
@@ -52,6 +59,7 @@ const kShortcuts: [string, string][] = [
   ["Alt K", "search conversations"],
   ["Alt S", "settings of answers"],
   ["Alt M", "metrics, or back"],
+  ["Alt O", "memory, or back"],
   ["Alt R", "regenerate the last answer"],
   ["Alt L", "light, dark, as the system"],
   ["?", "this list"],
@@ -128,6 +136,9 @@ function Notices() {
   );
 }
 
+const kTitles = { metrics: "Metrics", memory: "Memory" };
+const titleOf = (place: View): string => (place.name === "chat" ? "" : kTitles[place.name]);
+
 // Files may be dropped anywhere.
 function useDrop(): boolean {
   const [isOver, setOver] = useState(false);
@@ -150,7 +161,9 @@ function useDrop(): boolean {
       on("drop", (event) => {
         depth = 0;
         setOver(false);
-        void attach([...(event.dataTransfer?.files ?? [])]);
+        const files = [...(event.dataTransfer?.files ?? [])];
+        if (dropping.value) dropping.value.take(files);
+        else void attach(files);
       }),
     ];
     return () => ends.forEach((end) => end());
@@ -159,6 +172,8 @@ function useDrop(): boolean {
 }
 
 const backToChat = () => go(Object.keys(talk.open.value.messages).length > 0 ? `/c/${talk.open.value.id}` : "/");
+
+const goOrBack = (name: keyof typeof kTitles) => (view.value.name === name ? backToChat() : go(`/${name}`));
 
 interface Parts {
   toggleList: () => void;
@@ -183,7 +198,10 @@ function onShortcut(event: KeyboardEvent, parts: Parts): boolean {
         parts.togglePanel();
         return true;
       case "KeyM":
-        view.value.name === "metrics" ? backToChat() : go("/metrics");
+        goOrBack("metrics");
+        return true;
+      case "KeyO":
+        goOrBack("memory");
         return true;
       case "KeyR": {
         const answers = [...document.querySelectorAll<HTMLElement>("article.assistant")];
@@ -235,13 +253,15 @@ function useAddress(): void {
     if (place.name === "chat" && isKept) go(`/c/${open.id}`);
   }, [open.id, isKept]);
   useEffect(() => {
-    document.title = place.name === "metrics" ? "Metrics · RuvLLM" : isKept ? `${talk.titleOf(open)} · RuvLLM` : "RuvLLM";
+    const title = titleOf(place) || (isKept ? talk.titleOf(open) : "");
+    document.title = title ? `${title} · RuvLLM` : "RuvLLM";
   }, [place, open]);
 }
 
-function LateMetrics() {
+function LateView({ place }: { place: View }) {
   const late = useLate(views);
-  return late && <late.MetricsView />;
+  if (!late) return null;
+  return place.name === "memory" ? <late.MemoryView /> : <late.MetricsView />;
 }
 
 function LatePanel({ onClose }: { onClose: () => void }) {
@@ -257,6 +277,7 @@ export function App() {
   const [hasPanel, setPanel] = useState(false);
   const [hasKeys, setKeys] = useState(false);
   const isOver = useDrop();
+  const drop = useCell(dropping);
   useAddress();
   useEffect(() => {
     document.documentElement.dataset.theme = theme;
@@ -279,7 +300,7 @@ export function App() {
         <header class="bar">
           <IconButton name="menu" label="Conversations" class="only-narrow" expanded={hasList} onClick={() => setList(!hasList)} />
           <h1 class="off-screen">RuvLLM</h1>
-          {place.name === "chat" ? <ModelChoice /> : <span class="model">Metrics</span>}
+          {place.name === "chat" ? <ModelChoice /> : <span class="model">{titleOf(place)}</span>}
           <span class="space" />
           <IconButton name="help" label="Keyboard shortcuts" class="only-wide" onClick={() => setKeys(true)} />
           <IconButton name={kThemeIcons[theme]} label={`Colours: ${theme}`} onClick={nextTheme} />
@@ -290,8 +311,8 @@ export function App() {
           )}
         </header>
         <Notices />
-        {place.name === "metrics" ? (
-          <LateMetrics />
+        {place.name !== "chat" ? (
+          <LateView place={place} />
         ) : (
           <>
             <Thread />
@@ -300,7 +321,7 @@ export function App() {
         )}
       </main>
       {hasPanel && place.name === "chat" && <LatePanel onClose={() => setPanel(false)} />}
-      {isOver && <div class="drop">Drop files here to attach them as text</div>}
+      {isOver && <div class="drop">{drop?.invitation ?? "Drop files here to attach them as text"}</div>}
       {isKeyAsked && <KeyDialog />}
       {hasKeys && <ShortcutsDialog onClose={() => setKeys(false)} />}
     </div>

@@ -3,26 +3,20 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Cell, useCell } from "../core/cell.ts";
 import { settings } from "../core/settings.ts";
 import * as talk from "../core/talk.ts";
+import { readTextFile } from "../core/files.ts";
 import type { AttachedFile } from "../core/tree.ts";
 import { Icon, IconButton } from "./icons.tsx";
-
-const kMostFileBytes = 4 << 20; // half of what the server takes as a request
 
 export const attached = new Cell<AttachedFile[]>([]);
 
 // Files are texts for the model: what is not UTF-8 is refused by name.
 export async function attach(files: Iterable<File>): Promise<void> {
   for (const file of files) {
-    if (file.size > kMostFileBytes) {
-      talk.say(`${file.name} has ${(file.size / 1e6).toFixed(1)} MB; files of up to 4 MB can be attached`, true);
-      continue;
-    }
     try {
-      const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-      if (text.includes("\0")) throw new TypeError();
+      const text = await readTextFile(file);
       attached.set([...attached.value, { name: file.name, text }]);
-    } catch {
-      talk.say(`${file.name} is not a text in UTF-8`, true);
+    } catch (error) {
+      talk.sayError(error);
     }
   }
 }

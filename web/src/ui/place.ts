@@ -1,11 +1,12 @@
 // Where the user is, as the address has it after '#'.
 import { Cell } from "../core/cell.ts";
 
-export type View = { name: "chat"; id: string } | { name: "metrics" };
+export type View = { name: "chat"; id: string } | { name: "metrics" } | { name: "memory" };
 
 function read(): View {
   const hash = location.hash.slice(1);
   if (hash === "/metrics") return { name: "metrics" };
+  if (hash === "/memory") return { name: "memory" };
   const found = /^\/c\/([A-Za-z0-9-]{1,64})$/.exec(hash);
   return { name: "chat", id: found?.[1] ?? "" };
 }

@@ -7,17 +7,9 @@ import { deleteSession } from "../core/api.ts";
 import { useCell } from "../core/cell.ts";
 import * as talk from "../core/talk.ts";
 import { Dialog } from "./dialog.tsx";
+import { download } from "./download.ts";
 import { Icon, IconButton } from "./icons.tsx";
 import { go, view } from "./place.ts";
-
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
 
 function NameDialog({ head, onClose }: { head: Head; onClose: () => void }) {
   const [name, setName] = useState(head.title);
@@ -178,6 +170,11 @@ async function importFile(file: File): Promise<void> {
   talk.say(`${conversations.length} ${conversations.length === 1 ? "conversation" : "conversations"} imported`);
 }
 
+const kViews = [
+  { name: "memory", icon: "book", title: "Memory" },
+  { name: "metrics", icon: "chart", title: "Metrics" },
+] as const;
+
 export function Sidebar({ onLeave }: { onLeave: () => void }) {
   const heads = useCell(kept.heads);
   const open = useCell(talk.open);
@@ -226,9 +223,11 @@ export function Sidebar({ onLeave }: { onLeave: () => void }) {
         <Sessions onLeave={onLeave} />
       </div>
       <div class="sidebar-foot">
-        <a class="quiet" href="#/metrics" aria-current={place.name === "metrics" ? "page" : undefined} onClick={onLeave}>
-          <Icon name="chart" /> Metrics
-        </a>
+        {kViews.map(({ name, icon, title }) => (
+          <a key={name} class="quiet" href={`#/${name}`} aria-current={place.name === name ? "page" : undefined} onClick={onLeave}>
+            <Icon name={icon} /> {title}
+          </a>
+        ))}
         <span class="row">
           <button type="button" class="quiet" onClick={() => void exportAll().catch(talk.sayError)}>
             Export
