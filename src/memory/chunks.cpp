@@ -1,9 +1,9 @@
 // A text is first cut into blocks, paragraphs and headings; blocks are joined while they fit, and
-// one that is too long alone is cut at the last good place of each stretch.
+// one that is too long alone is cut at the last good place of each stretch. A heading and the first
+// block of a page begin a chunk.
 #include "memory/chunks.h"
 
 #include <algorithm>
-#include <span>
 
 #include "base/utf8.h"
 
@@ -16,10 +16,12 @@ constexpr int kMostHeadingLevel = 6;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// Lines that belong together; `level` above 0: a heading.
+// Lines that belong together; `level` above 0: a heading, by a mark or by its '#'.
 struct Block {
   size_t first, end;
   int level;
+  int64_t page;
+  bool is_marked = false;
 };
 
 // 1 to 6 of '#', a space and a text.
@@ -47,30 +49,40 @@ bool is_fence(std::string_view line) {
   return line.starts_with("```") || line.starts_with("~~~");
 }
 
-std::vector<Block> blocks_of(std::string_view text, TextForm form) {
+std::vector<Block> blocks_of(std::string_view text, TextForm form,
+                             std::span<const TextMark> marks) {
   std::vector<Block> blocks;
+  const bool is_markdown = form == TextForm::markdown;
   bool is_open = false, is_code = false;
+  int64_t page = 0;
+  size_t next_mark = 0;
   for (size_t at = 0; at < text.size();) {
     const size_t line_end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, line_end - at);
-    const size_t next = std::min(line_end + 1, text.size());
     size_t end = line_end;  // without blanks
     while (end > at && is_blank(text[end - 1])) --end;
-    const bool is_markdown = form == TextForm::markdown;
-    const int level = is_markdown && !is_code ? heading_level(line) : 0;
+    int level = is_markdown && !is_code ? heading_level(line) : 0;
+    bool is_marked = false;
+    for (; next_mark < marks.size() && marks[next_mark].at <= static_cast<int64_t>(at);
+         ++next_mark) {
+      is_marked = marks[next_mark].level > 0;
+      if (is_marked) level = std::min(marks[next_mark].level, kMostHeadingLevel);
+      if (marks[next_mark].page > 0) is_open = false;
+      if (marks[next_mark].page > 0) page = marks[next_mark].page;
+    }
     if (is_markdown && is_fence(line)) is_code = !is_code;
     if (trimmed(line).empty()) {
       is_open = is_open && is_code;
     } else if (level > 0) {
-      blocks.push_back({at, end, level});
+      blocks.push_back({at, end, level, page, is_marked});
       is_open = false;
     } else if (is_open) {
       blocks.back().end = end;
     } else {
-      blocks.push_back({at, end, 0});
+      blocks.push_back({at, end, 0, page});
       is_open = true;
     }
-    at = next;
+    at = std::min(line_end + 1, text.size());
   }
   return blocks;
 }
@@ -117,9 +129,10 @@ class Cutter {
         flush();
         enter(block);
       }
-      const bool fits = has_open_ && block.end - first_ <= most_;
+      const bool fits = has_open_ && block.page == page_ && block.end - first_ <= most_;
       if (!fits) flush();
       if (!has_open_) first_ = block.first;
+      page_ = block.page;
       has_open_ = true;
       end_ = block.end;
     }
@@ -137,7 +150,8 @@ class Cutter {
     std::string all;
     for (const Block& heading : path_) {
       if (!all.empty()) all += " > ";
-      all += heading_text(text_.substr(heading.first, heading.end - heading.first));
+      const std::string_view line = text_.substr(heading.first, heading.end - heading.first);
+      all += heading.is_marked ? trimmed(line) : heading_text(line);
     }
     return all;
   }
@@ -158,7 +172,7 @@ class Cutter {
     while (end > first && is_blank(text_[end - 1])) --end;
     while (end > first && is_blank(text_[first])) ++first;
     if (end == first) return;
-    chunks_.push_back({static_cast<int64_t>(first), static_cast<int64_t>(end), headings()});
+    chunks_.push_back({static_cast<int64_t>(first), static_cast<int64_t>(end), headings(), page_});
   }
 
   std::string_view text_;
@@ -166,12 +180,14 @@ class Cutter {
   std::vector<Block> path_;  // headings
   bool has_open_ = false;
   size_t first_ = 0, end_ = 0;
+  int64_t page_ = 0;
   std::vector<TextChunk> chunks_;
 };
 
 }  // namespace
 
-Result<std::vector<TextChunk>> chunks_of(std::string_view text, const ChunkOptions& options) {
+Result<std::vector<TextChunk>> chunks_of(std::string_view text, const ChunkOptions& options,
+                                         std::span<const TextMark> marks) {
   if (options.most_bytes < kLeastBytes || options.most_bytes > kMostBytes) {
     return fail(Code::invalid, "most_bytes is {}, not {} to {}", options.most_bytes, kLeastBytes,
                 kMostBytes);
@@ -185,7 +201,10 @@ Result<std::vector<TextChunk>> chunks_of(std::string_view text, const ChunkOptio
     if (!point.valid) return fail(Code::invalid, "byte {}: not UTF-8", at);
     at += point.size;
   }
-  return Cutter(text, options).cut(blocks_of(text, options.form));
+  if (!std::ranges::is_sorted(marks, {}, &TextMark::at)) {
+    return fail(Code::invalid, "marks that do not ascend");
+  }
+  return Cutter(text, options).cut(blocks_of(text, options.form, marks));
 }
 
 }  // namespace ruv

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,19 @@ namespace ruv {
 enum class TextForm : uint8_t {
   plain,
   markdown,  // a heading begins a chunk, and is shown with each chunk below it
+};
+
+// A line of a text at which a chunk begins, where its reader knows more than the text shows.
+struct TextMark {
+  int64_t at = 0;    // the first byte of the line
+  int level = 0;     // 1 to 6: the line is a heading of this level; 0: it is none
+  int64_t page = 0;  // above 0: a page of this number begins
+};
+
+// What a reader makes of a file that is more than text.
+struct ReadText {
+  std::string text;             // UTF-8
+  std::vector<TextMark> marks;  // ascending by `at`
 };
 
 struct ChunkOptions {
@@ -29,10 +43,13 @@ struct TextChunk {
   int64_t first = 0, end = 0;  // bytes of the text
   // The headings above it, from the topmost, with " > " between them; of plain text none.
   std::string headings;
+  int64_t page = 0;  // on which it begins; 0: not known
 };
 
-// All of the text but blank space at the edges of chunks is in a chunk. Linear time. Fails: invalid
-// (options, by name; a text that is not UTF-8, by the byte).
-Result<std::vector<TextChunk>> chunks_of(std::string_view text, const ChunkOptions& options = {});
+// All of the text but blank space at the edges of chunks is in a chunk. Marks between two lines
+// count for the later one. Linear time. Fails: invalid (options, by name; a text that is not UTF-8,
+// by the byte; marks that do not ascend).
+Result<std::vector<TextChunk>> chunks_of(std::string_view text, const ChunkOptions& options = {},
+                                         std::span<const TextMark> marks = {});
 
 }  // namespace ruv

@@ -53,6 +53,24 @@ TEST(Chunks, HeadingsOfMarkdownBeginChunksAndAreShown) {
   EXPECT_EQ(chunks_of(text)->front().headings, "");
 }
 
+TEST(Chunks, MarksBeginChunksOnPagesAndUnderHeadings) {
+  const std::string text = "Before.\n#\nOne.\n\nTwo.\n\nThree.\n";
+  const TextMark marks[] = {
+      {.at = 0, .page = 3}, {.at = 8, .level = 9}, {.at = 16, .page = 4}, {.at = 22, .page = 5}};
+  const auto chunks = *chunks_of(text, {}, marks);
+  ASSERT_EQ(chunks.size(), 4U);
+  EXPECT_EQ(chunks[0].page, 3);
+  EXPECT_EQ(chunks[0].headings, "");
+  EXPECT_EQ(chunks[1].headings, "#");
+  EXPECT_EQ(chunks[1].page, 3);
+  EXPECT_EQ(text.substr(static_cast<size_t>(chunks[1].first)).substr(0, 6), "#\nOne.");
+  EXPECT_EQ(chunks[2].page, 4);
+  EXPECT_EQ(chunks[3].page, 5);
+  EXPECT_EQ(chunks[3].headings, "#");
+  const TextMark wrong[] = {{.at = 2}, {.at = 1}};
+  EXPECT_FALSE(chunks_of(text, {}, wrong));
+}
+
 TEST(Chunks, AnyTextIsCoveredByChunksOfWholeCharacters) {
   Rng rng(4);
   const std::string_view parts[] = {"a",    "bc ", "\n", "\n\n", "é",

@@ -26,6 +26,7 @@ Status check_document(const NewDocument& document, int64_t n_dims) {
                 n_chunks, n_dims);
   }
   for (const TextChunk& chunk : document.chunks) {
+    if (chunk.page < 0) return fail(Code::invalid, "a chunk of page {}", chunk.page);
     if (chunk.first >= 0 && chunk.first <= chunk.end && chunk.end <= std::ssize(document.text)) {
       continue;
     }
@@ -74,8 +75,9 @@ Status MemoryStore::remove_rows(int64_t document) {
 }
 
 Result<std::vector<int64_t>> MemoryStore::insert_rows(const NewDocument& document, int64_t id) {
-  DbStatement chunk = TRY(database_.prepare(
-      "INSERT INTO chunks(document, first, end, headings, text, hash) VALUES (?1,?2,?3,?4,?5,?6)"));
+  DbStatement chunk =
+      TRY(database_.prepare("INSERT INTO chunks(document, first, end, headings, text, hash, page)"
+                            " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"));
   DbStatement words =
       TRY(database_.prepare("INSERT INTO words(rowid, headings, text) VALUES (?1, ?2, ?3)"));
   std::vector<int64_t> ids;
@@ -87,7 +89,8 @@ Result<std::vector<int64_t>> MemoryStore::insert_rows(const NewDocument& documen
     chunk.bind(3, one.end);
     chunk.bind(4, std::string_view(one.headings));
     chunk.bind(5, text);
-    chunk.bind(6, hash_of_chunk(id, one.first, one.end, one.headings, text));
+    chunk.bind(6, hash_of_chunk(id, one, text));
+    chunk.bind(7, one.page);
     TRY(chunk.run());
     ids.push_back(database_.last_id());
     words.bind(1, ids.back());

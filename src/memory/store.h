@@ -62,6 +62,7 @@ struct FoundChunk {
   std::string document;
   int64_t first = 0, end = 0;  // bytes of the document's text
   std::string headings, text;
+  int64_t page = 0;    // on which it begins; 0: not known
   Json metadata = {};  // of the document
   // Reciprocal ranks added up, and the places among the results of each search, from 1; 0: it is
   // not among them.

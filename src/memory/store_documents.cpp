@@ -63,10 +63,10 @@ Result<MemoryStore::Known> MemoryStore::known(const NewDocument& document) const
   {
     const Lock held(using_);
     DbStatement statement = TRY(database_.prepare(
-        "SELECT id, first, end, headings, text FROM chunks WHERE document = ?1 ORDER BY id"));
+        "SELECT id, first, end, headings, text, page FROM chunks WHERE document = ?1 ORDER BY id"));
     statement.bind(1, before->id);
     while (TRY(statement.step())) {
-      places.push_back({statement.integer(1), statement.integer(2), {}});
+      places.push_back({statement.integer(1), statement.integer(2), {}, statement.integer(5)});
       keys.push_back(chunk_key(statement.text(3), statement.text(4)));
       ids[keys.back()] = statement.integer(0);
     }
@@ -78,7 +78,8 @@ Result<MemoryStore::Known> MemoryStore::known(const NewDocument& document) const
     const auto first = static_cast<size_t>(chunk.first);
     const std::string key = chunk_key(
         chunk.headings, document.text.substr(first, static_cast<size_t>(chunk.end) - first));
-    known.is_same = known.is_same && keys[i] == key && places[i].first == chunk.first;
+    known.is_same = known.is_same && keys[i] == key && places[i].first == chunk.first &&
+                    places[i].page == chunk.page;
     const auto at = ids.find(key);
     if (at == ids.end()) continue;
     // Another change may have removed it meanwhile.

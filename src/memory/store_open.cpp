@@ -57,8 +57,10 @@ Result<MemoryStore::Kind> MemoryStore::kind_of(const std::string& folder) {
   const std::string path = database_path(folder);
   if (!file_exists(path)) return fail(Code::not_found, "{}: no memory store", folder);
   Database database = TRY(Database::open(path, false));
-  TRY(prepare_schema(database, path));
   Kind kind;
+  const Status schema = check_schema(database, path);
+  if (schema.code() == Code::not_found) return kind;  // what a crash left when it was made
+  TRY(Status(schema));
   kind.embedder = TRY(get_about(database, "embedder"));
   kind.n_dims = TRY(database.number("SELECT value FROM about WHERE key = 'n_dims'"));
   const std::string probe = TRY(get_about(database, "probe"));

@@ -3,18 +3,21 @@
 
 #include <string_view>
 
+#include "memory/chunks.h"
 #include "memory/database.h"
 
 namespace ruv {
 
-inline constexpr int64_t kStoreVersion = 1;
+inline constexpr int64_t kStoreVersion = 2;
 
-// Makes the tables of a new file, or makes sure of the version of one. Fails: unsupported (of a
-// newer version), corrupt (another program's file), as Database.
+// Makes the tables of a new file, or what those of an older version lack, in one transaction.
+// Fails: unsupported (of a newer version), corrupt (another program's file), as Database.
 Status prepare_schema(Database& database, const std::string& path);
+// The same, but changes nothing. Fails: not_found too (a file without tables).
+Status check_schema(const Database& database, const std::string& path);
 
-// Damage of a chunk's row is noticed by it, as SQLite has no hashes of its pages.
-int64_t hash_of_chunk(int64_t document, int64_t first, int64_t end, std::string_view headings,
-                      std::string_view text);
+// Damage of a chunk's row is noticed by it, as SQLite has no hashes of its pages. A chunk without a
+// page has the hash that version 1 gave it.
+int64_t hash_of_chunk(int64_t document, const TextChunk& chunk, std::string_view text);
 
 }  // namespace ruv

@@ -90,9 +90,9 @@ Result<std::vector<VectorIndex::Found>> MemoryStore::by_vector(const MemoryQuery
 
 // False: the chunk was removed meanwhile.
 Result<bool> MemoryStore::read_chunk(FoundChunk& chunk) const {
-  DbStatement statement = TRY(
-      database_.prepare("SELECT document, first, end, headings, text, hash, name, metadata FROM"
-                        " chunks JOIN documents ON documents.id = document WHERE chunks.id = ?1"));
+  DbStatement statement = TRY(database_.prepare(
+      "SELECT document, first, end, headings, text, hash, name, metadata,"
+      " page FROM chunks JOIN documents ON documents.id = document WHERE chunks.id = ?1"));
   statement.bind(1, chunk.id);
   if (!TRY(statement.step())) return false;
   const int64_t document = statement.integer(0);
@@ -102,7 +102,9 @@ Result<bool> MemoryStore::read_chunk(FoundChunk& chunk) const {
   chunk.text = statement.text(4);
   chunk.document = statement.text(6);
   chunk.metadata = TRY(parse_json(statement.text(7), chunk.document));
-  const int64_t hash = hash_of_chunk(document, chunk.first, chunk.end, chunk.headings, chunk.text);
+  chunk.page = statement.integer(8);
+  const TextChunk place{chunk.first, chunk.end, chunk.headings, chunk.page};
+  const int64_t hash = hash_of_chunk(document, place, chunk.text);
   if (hash == statement.integer(5)) return true;
   return fail(Code::corrupt, "{}/store.db: chunk {} of {} is damaged; add the document again",
               options_.folder, chunk.id, chunk.document);

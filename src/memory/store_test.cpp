@@ -104,6 +104,25 @@ TEST_F(MemoryStoreTest, FindsByMeaningAndByWords) {
   EXPECT_FALSE(store_->search({.vector = std::span(sea).first(3), .k = 1}));
 }
 
+TEST_F(MemoryStoreTest, PagesAreKeptAndADamagedOneIsNoticed) {
+  const TextChunk chunks[] = {{0, 4, "", 2}, {4, 8, "T", 3}};
+  const std::vector<float> vectors(2 * kDims, 0.5F);
+  const NewDocument book{"book.pdf", "one two ", chunks, vectors};
+  ASSERT_TRUE(store_->add(book, pool_));
+  EXPECT_EQ((*store_->search({.words = "two"}))[0].page, 3);
+  EXPECT_TRUE(store_->known(book)->is_same);
+  const TextChunk others[] = {{0, 4, "", 2}, {4, 8, "T", 4}};
+  EXPECT_FALSE(store_->known({"book.pdf", "one two ", others, {}})->is_same);
+  const TextChunk wrong[] = {{0, 4, "", -1}};
+  EXPECT_FALSE(store_->add({"x", "one two ", wrong, std::span(vectors).first(kDims)}, pool_));
+  store_.reset();
+  ASSERT_TRUE(Database::open(options_.folder + "/store.db", false)
+                  ->run("UPDATE chunks SET page = 9 WHERE page = 3")
+                  .ok());
+  open();
+  EXPECT_EQ(store_->search({.words = "two"}).error().code(), Code::corrupt);
+}
+
 TEST_F(MemoryStoreTest, MetadataFilterBothSearches) {
   ASSERT_TRUE(add("one", "The sea in the morning.", {{"lang", "en"}, {"year", 2020}}));
   ASSERT_TRUE(add("two", "The sea at night.", {{"lang", "en"}, {"draft", true}}));
@@ -395,7 +414,7 @@ TEST_F(MemoryStoreTest, OtherFilesAreRefused) {
   }
   {
     Database newer = *Database::open(options_.folder + "/store.db", false);
-    ASSERT_TRUE(newer.run("PRAGMA user_version = 2").ok());
+    ASSERT_TRUE(newer.run("PRAGMA user_version = 1000").ok());
   }
   EXPECT_EQ(MemoryStore::open(options_, pool_).error().code(), Code::unsupported);
 }
