@@ -10,8 +10,10 @@
 #include "commands.h"
 #include "consent.h"
 #include "data_folder.h"
+#include "memory/document_forms.h"
 #include "memory/store.h"
 #include "memory_embedder.h"
+#include "pdf_text.h"
 #include "shown_text.h"
 #include "standard_input.h"
 #include "terminal.h"
@@ -81,20 +83,24 @@ Result<Json> metadata_of(const std::vector<std::string>& pairs) {
   return metadata;
 }
 
-bool is_markdown(const std::string& name) {
-  return name.ends_with(".md") || name.ends_with(".markdown");
+// What is kept of a file's bytes: a PDF is known by its first ones, other forms by their names.
+Result<ReadText> read_bytes(const std::string& name, std::string bytes) {
+  const DocumentForm form = form_of_name(name);
+  if (form == DocumentForm::pdf || looks_like_pdf(bytes)) return read_pdf(bytes);
+  return read_document(form, bytes);
 }
 
 // `store` is opened, or made, when the first document is ready for it.
 Status add_one(std::unique_ptr<MemoryStore>& store, Embedder& embedder, const MemoryCall& call,
-               const std::string& name, std::string_view text, WorkerPool& pool) {
+               const std::string& name, std::string bytes, WorkerPool& pool) {
   Json metadata = TRY(metadata_of(call.metadata));
   ChunkOptions options = call.chunks;
-  options.form = is_markdown(name) ? TextForm::markdown : TextForm::plain;
-  const std::vector<TextChunk> chunks = TRY(chunks_of(text, options));
-  const std::vector<float> vectors = TRY(embedder.of_chunks(text, chunks));
+  options.form = text_form_of(form_of_name(name));
+  const ReadText read = TRY(read_bytes(name, std::move(bytes)));
+  const std::vector<TextChunk> chunks = TRY(chunks_of(read.text, options, read.marks));
+  const std::vector<float> vectors = TRY(embedder.of_chunks(read.text, chunks));
   if (store == nullptr) store = TRY(open_store(call, embedder.kind(), pool));
-  const int64_t id = TRY(store->add({name, text, chunks, vectors, std::move(metadata)}, pool));
+  const int64_t id = TRY(store->add({name, read.text, chunks, vectors, std::move(metadata)}, pool));
   if (call.json) {
     print_json_line(Json{{"name", name}, {"id", id}, {"n_chunks", chunks.size()}});
   } else {
@@ -108,9 +114,9 @@ Status add(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
   std::unique_ptr<MemoryStore> store;
   for (const std::string& file : call.words) {
     const bool is_input = file == "-";
-    const std::string text = is_input ? TRY(read_stdin()) : TRY(read_text_file(file));
+    std::string bytes = is_input ? TRY(read_stdin()) : TRY(read_text_file(file));
     const std::string name = call.name.empty() ? file : call.name;
-    const Status status = add_one(store, *embedder, call, name, text, pool);
+    const Status status = add_one(store, *embedder, call, name, std::move(bytes), pool);
     if (!status.ok()) return with_context(file, status);
   }
   return {};
@@ -122,12 +128,14 @@ void print_found(const FoundChunk& chunk, int64_t place, bool json) {
         {"id", chunk.id},       {"document", chunk.document},       {"first", chunk.first},
         {"end", chunk.end},     {"headings", chunk.headings},       {"text", chunk.text},
         {"score", chunk.score}, {"vector_rank", chunk.vector_rank}, {"word_rank", chunk.word_rank}};
+    if (chunk.page > 0) found["page"] = chunk.page;
     if (chunk.vector_rank > 0) found["similarity"] = 1 - double{chunk.distance};
     print_json_line(found);
     return;
   }
+  const std::string where = place_of(chunk.page, chunk.headings);
   fmt::print("{}. {}:{}-{}{}{}\n{}\n", place, shown_text(chunk.document, kWholeText), chunk.first,
-             chunk.end, chunk.headings.empty() ? "" : "  ", shown_text(chunk.headings, kWholeText),
+             chunk.end, where.empty() ? "" : "  ", shown_text(where, kWholeText),
              shown_lines(chunk.text));
 }
 
@@ -220,7 +228,8 @@ void declare(CommandLine& line, MemoryCall& call) {
   line.text("action", call.action, kActions);
   line.choices({"add", "search", "list", "rm", "stats", "backup"});
   line.words("what", call.words,
-             "Files for add, \"-\" for stdin; the query; names for rm; a new folder for backup");
+             "Files for add (text, Markdown, HTML, PDF), \"-\" for stdin; the query; names for rm; "
+             "a new folder for backup");
   line.text("--store", call.store,
             "The folder of the store; $XDG_DATA_HOME/ruvllm/memory or "
             "~/.local/share/ruvllm/memory when absent");

@@ -15,6 +15,7 @@ import tempfile
 import unittest
 
 from program import Program, call
+from small_pdf import pdf
 
 SHIP = "# The ship\n\nIt sails on Tuesday at nine.\n\n## Crew\n\nThe cook is called Quillfeather.\n"
 BREAD = "Rye bread needs a day.\n\nWheat bread is quicker.\n"
@@ -31,16 +32,16 @@ class Memory(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def memory(self, *arguments, text=None):
-        return call("memory", *arguments, "--store", self.store, text=text)
+    def memory(self, *arguments, text=None, env=None):
+        return call("memory", *arguments, "--store", self.store, text=text, env=env)
 
     def lines(self, *arguments, text=None):
         made = self.memory(*arguments, "--json", text=text)
         self.assertEqual(made.returncode, 0, made.stderr)
         return [json.loads(line) for line in made.stdout.splitlines()]
 
-    def fails(self, words, *arguments, code=1, text=None):
-        made = self.memory(*arguments, text=text)
+    def fails(self, words, *arguments, code=1, text=None, env=None):
+        made = self.memory(*arguments, text=text, env=env)
         self.assertEqual(made.returncode, code, made.stdout + made.stderr)
         self.assertIn(words, made.stderr)
 
@@ -66,6 +67,38 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.memory("rm", ship, "--yes").returncode, 0)
         self.assertEqual(self.lines("search", "Quillfeather", "--words-only"), [])
         self.assertEqual(self.lines("stats")[0]["n_vectors"], 1)
+
+    def test_pages_of_html_are_cited_by_their_headings(self):
+        page = self.write("ship.HTML", "<title>x</title><h1>The ship</h1><p>It sails.<h2>Crew &amp; cook"
+                          "</h2><p>The cook is <b>Quill</b>feather.<script>no()</script>")
+        self.lines("add", page)
+        found = self.lines("search", "Quillfeather", "--words-only")
+        self.assertEqual([(one["headings"], one["text"]) for one in found],
+                         [("The ship > Crew & cook", "Crew & cook\n\nThe cook is Quillfeather.")])
+        self.assertEqual(self.lines("search", "no", "--words-only"), [])
+        self.assertIn("ship.HTML:21-59  The ship > Crew & cook\n",
+                      self.memory("search", "Quillfeather", "--words-only").stdout)
+
+    def test_pdf_files_are_cited_by_their_pages(self):
+        path = pathlib.Path(self.folder, "-ship.pdf")
+        path.write_bytes(pdf([["The ship sails.", "On Tuesday."], ["The cook is Quillfeather."]]))
+        nothing = {"PATH": self.folder}
+        self.fails("-ship.pdf: PDF files are read by pdftotext, which is not installed: install "
+                   "poppler-utils", "add", str(path), env=nothing)
+        if shutil.which("pdftotext") is None:
+            self.skipTest("no pdftotext")
+        self.lines("add", str(path))
+        found = self.lines("search", "Quillfeather", "--words-only")
+        self.assertEqual([(one["page"], one["text"]) for one in found], [(2, "The cook is Quillfeather.")])
+        self.assertIn("  page 2\n", self.memory("search", "cook", "--words-only").stdout)
+        # By its first bytes, whatever its name is.
+        unnamed = pathlib.Path(self.folder, "unnamed")
+        unnamed.write_bytes(pdf([["Rye."]]))
+        self.lines("add", str(unnamed))
+        self.assertEqual(self.lines("search", "rye", "--words-only")[0]["page"], 1)
+        self.fails("no page has text", "add", self.write("empty.pdf", pdf([[]]).decode()))
+        self.fails("pdftotext cannot read it", "add", self.write("bad.pdf", "%PDF-1.4 no"))
+        self.assertEqual(len(self.lines("list")), 2)
 
     def test_a_store_keeps_to_its_codes(self):
         ship = self.write("ship.md", SHIP)

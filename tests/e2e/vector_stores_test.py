@@ -49,10 +49,21 @@ class VectorStores(unittest.TestCase):
         self.assertTrue(self.client.files.delete(ship.id).deleted)
         with self.assertRaises(openai.NotFoundError):
             self.client.files.retrieve(ship.id)
-        with self.assertRaisesRegex(openai.BadRequestError, "html"):
-            self.upload("page.html", b"<p>")
+        for name, content in (("a.pdf", b"x"), ("a.txt", b"%PDF-1.7"), ("a.docx", b"PK")):
+            with self.assertRaisesRegex(openai.BadRequestError, "not read here"):
+                self.upload(name, content)
+        with self.assertRaisesRegex(openai.BadRequestError, "byte 3: .* not UTF-8"):
+            self.upload("page.html", b"<p>\xff")
         with self.assertRaises(openai.BadRequestError):
             self.client.files.create(file=("a.txt", b"a"), purpose="fine-tune")
+
+    def test_pages_of_html_are_read(self):
+        store = self.client.vector_stores.create(name="pages")
+        page = b"<meta charset=latin1><h1>Caf\xe9</h1><p>Rye &amp; wheat.<script>no()</script>"
+        file = self.upload("page.htm", page)
+        self.assertEqual(self.client.files.content(file.id).content, page)
+        self.client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id)
+        self.assertEqual(self.found(store.id, "rye"), [("page.htm", "Caf\u00e9\n\nRye & wheat.")])
 
     def test_a_store_finds_what_its_files_say(self):
         stores = self.client.vector_stores

@@ -39,18 +39,19 @@ ApiResult<int64_t> longest_chunk(const OpenAiService& service, std::string_view 
 
 // Bytes of chunks are lowered in the proportion in which they have too many tokens.
 ApiResult<std::vector<TextChunk>> cut_text(const OpenAiService& service,
-                                           const DocumentToAdd& document) {
+                                           const DocumentToAdd& document, const ReadText& read) {
   int64_t limit = most_embed_tokens(service);
   if (document.chunk_tokens > 0) limit = std::min(limit, document.chunk_tokens);
   ChunkOptions options = document.chunking;
+  options.form = text_form_of(document.form);
   while (true) {
-    auto chunks = chunks_of(document.text, options);
+    auto chunks = chunks_of(read.text, options, read.marks);
     if (!chunks) return tl::unexpected(api_error(chunks.error(), "text"));
     if (chunks->empty()) {
       return tl::unexpected(bad_request(
           "text", fmt::format("'{}' has no text but blank space", shortened(document.name, 100))));
     }
-    const int64_t longest = TRY(longest_chunk(service, document.text, *chunks));
+    const int64_t longest = TRY(longest_chunk(service, read.text, *chunks));
     if (longest <= limit) return std::move(*chunks);
     if (options.most_bytes <= kLeastChunkBytes) {
       return tl::unexpected(bad_request(
@@ -66,6 +67,11 @@ ApiResult<std::vector<TextChunk>> cut_text(const OpenAiService& service,
   }
 }
 
+ApiError unread_document(const std::string& name, const Status& status) {
+  return bad_request("text", fmt::format("'{}': {}", shortened(name, 100), status.message()),
+                     status.code() == Code::unsupported ? "unsupported_file" : "invalid_value");
+}
+
 }  // namespace
 
 ApiResult<std::vector<std::string>> DocumentIntake::prepare(const OpenAiService& service,
@@ -74,18 +80,22 @@ ApiResult<std::vector<std::string>> DocumentIntake::prepare(const OpenAiService&
   std::vector<std::string> texts;
   for (DocumentToAdd& document : documents) {
     Part& part = parts_.emplace_back();
-    part.chunks = TRY(cut_text(service, document));
+    auto read = read_document(document.form, document.text);
+    if (!read) return tl::unexpected(unread_document(document.name, read.error()));
+    part.read = std::move(*read);
+    part.chunks = TRY(cut_text(service, document, part.read));
     part.known.vectors.resize(part.chunks.size());
     if (store != nullptr) {
       part.known = TRY(remembered(
           memory_,
-          store->known({document.name, document.text, part.chunks, {}, document.metadata})));
+          store->known({document.name, part.read.text, part.chunks, {}, document.metadata})));
     }
     for (size_t i = 0; i < part.chunks.size(); ++i) {
       if (!part.known.vectors[i].empty()) continue;
       part.missing.push_back(i);
-      texts.push_back(embedded_text(document.text, part.chunks[i]));
+      texts.push_back(embedded_text(part.read.text, part.chunks[i]));
     }
+    document.text = {};  // what was read of it stays
     part.document = std::move(document);
   }
   return texts;
@@ -105,7 +115,8 @@ ApiResult<std::vector<AddedDocument>> DocumentIntake::write(EmbeddedTexts embedd
   size_t next = 0;
   for (Part& part : parts_) {
     AddedDocument& one = added.emplace_back();
-    one = {.n_chunks = std::ssize(part.chunks),
+    one = {.n_bytes = std::ssize(part.read.text),
+           .n_chunks = std::ssize(part.chunks),
            .n_embedded = std::ssize(part.missing),
            .is_unchanged = part.known.is_same};
     if (one.is_unchanged) continue;
@@ -117,9 +128,9 @@ ApiResult<std::vector<AddedDocument>> DocumentIntake::write(EmbeddedTexts embedd
       vectors.insert(vectors.end(), vector.begin(), vector.end());
     }
     const DocumentToAdd& document = part.document;
-    TRY(remembered(
-        memory_,
-        store->add({document.name, document.text, part.chunks, vectors, document.metadata}, pool)));
+    TRY(remembered(memory_, store->add({document.name, part.read.text, part.chunks, vectors,
+                                        document.metadata},
+                                       pool)));
   }
   return added;
 }

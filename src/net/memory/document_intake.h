@@ -5,26 +5,24 @@
 #include <string>
 #include <vector>
 
+#include "memory/document_forms.h"
 #include "net/memory/memory_vectors.h"
 
 namespace ruv {
 
 struct DocumentToAdd {
   std::string name;
-  std::string text;
+  std::string text;  // in its form
+  DocumentForm form = DocumentForm::plain;
   Json metadata = Json::object();
-  ChunkOptions chunking = {};
+  ChunkOptions chunking = {};  // its form follows from `form`
   // A chunk's tokens at most, with its headings and what the model puts around a text; 0: as many
   // as the model takes. Chunks become shorter than `chunking` says where they have more.
   int64_t chunk_tokens = 0;
 };
 
-// Names say of what form a text is, as with `ruvllm memory add`.
-inline bool is_markdown_name(std::string_view name) {
-  return name.ends_with(".md") || name.ends_with(".markdown");
-}
-
 struct AddedDocument {
+  int64_t n_bytes = 0;  // of the text that is kept
   int64_t n_chunks = 0;
   int64_t n_embedded = 0;
   bool is_unchanged = false;  // nothing was written
@@ -37,7 +35,7 @@ class DocumentIntake {
       : memory_(memory), folder_(std::move(folder)) {}
 
   // The texts whose vectors are needed; it may be that none is. Fails: 400 (a blank text, one that
-  // cannot be cut as asked), as the store's files.
+  // cannot be read or cut as asked), as the store's files.
   ApiResult<std::vector<std::string>> prepare(const OpenAiService& service,
                                               std::vector<DocumentToAdd> documents);
   // Requires: the vectors of those texts. A document that fails leaves those before it written.
@@ -46,6 +44,7 @@ class DocumentIntake {
  private:
   struct Part {
     DocumentToAdd document;
+    ReadText read;
     std::vector<TextChunk> chunks;
     MemoryStore::Known known;
     std::vector<size_t> missing;  // chunks without a vector

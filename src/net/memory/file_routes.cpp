@@ -22,17 +22,29 @@ ApiResult<void> check_file_name(std::string_view name) {
     return tl::unexpected(wrong_part(
         "file", fmt::format("the file needs a name of 1 to {} bytes", kMostFileNameBytes)));
   }
-  for (const std::string_view ending : {".html", ".htm", ".pdf", ".doc", ".docx", ".pptx"}) {
+  for (const std::string_view ending : {".pdf", ".doc", ".docx", ".pptx"}) {
     if (!name.ends_with(ending)) continue;
     return tl::unexpected(wrong_part(
-        "file", fmt::format("files of {} are not read here: send plain text or Markdown", ending),
+        "file",
+        fmt::format("files of {} are not read here: send plain text, Markdown or HTML{}", ending,
+                    ending == ".pdf" ? ", or add it with `ruvllm memory add`" : ""),
         "unsupported_file"));
   }
   return {};
 }
 
-// Fails: 400, naming the byte.
-ApiResult<void> check_file_text(std::string_view text) {
+// Fails: 400, naming the byte. A page of HTML may be in another encoding.
+ApiResult<void> check_file_text(std::string_view name, std::string_view text) {
+  if (looks_like_pdf(text)) {
+    return tl::unexpected(
+        wrong_part("file", "PDF files are not read here: send plain text, Markdown or HTML",
+                   "unsupported_file"));
+  }
+  if (form_of_name(name) == DocumentForm::html && text.find('\0') == text.npos) {
+    const auto read = read_document(DocumentForm::html, text);
+    if (read) return {};
+    return tl::unexpected(wrong_part("file", read.error().message(), "unsupported_file"));
+  }
   for (size_t at = 0; at < text.size();) {
     const CodePoint point = decode_utf8(text, at);
     if (!point.valid || text[at] == '\0') {
@@ -103,7 +115,7 @@ ApiResult<Json> upload_file(const ServerParts& server, const HttpRequest& http) 
   if (!parts) return tl::unexpected(api_error(parts.error()));
   const FileForm form = TRY(read_form(*parts));
   TRY(check_file_name(form.file->filename));
-  TRY(check_file_text(form.file->content));
+  TRY(check_file_text(form.file->filename, form.file->content));
   ServedMemory& memory = owner.memory;
   CatalogFile file;
   file.id = memory.new_id("file-");

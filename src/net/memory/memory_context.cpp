@@ -1,14 +1,16 @@
 #include "net/memory/memory_context.h"
 
+#include "memory/document_forms.h"
 #include "net/openai/generate_request.h"
 
 namespace ruv {
 namespace {
 
-// "[1] notes.md, The ship > Crew", then the text.
+// "[1] notes.pdf, page 3, The ship > Crew", then the text.
 std::string numbered_chunk(size_t number, const FoundChunk& chunk) {
   std::string block = fmt::format("[{}] {}", number, chunk.document);
-  if (!chunk.headings.empty()) block += ", " + chunk.headings;
+  const std::string place = place_of(chunk.page, chunk.headings);
+  if (!place.empty()) block += ", " + place;
   return block + "\n" + chunk.text;
 }
 
@@ -25,6 +27,7 @@ Json found_json(const FoundChunk& chunk) {
                 {"score", chunk.score},
                 {"vector_rank", chunk.vector_rank},
                 {"word_rank", chunk.word_rank}};
+  if (chunk.page > 0) found["page"] = chunk.page;
   if (chunk.vector_rank > 0) found["similarity"] = 1 - double{chunk.distance};
   return found;
 }

@@ -9,6 +9,9 @@ namespace {
 constexpr std::array kMemoryDocument{
     FieldRow{"name", kHonoured, "required; the document's name, in place of one of the same name"},
     FieldRow{"text", kHonoured, "required; its text"},
+    FieldRow{"format", kHonoured,
+             "\"text\", \"markdown\" or \"html\", of which headings and what is shown are kept; "
+             "absent: as the name ends"},
     FieldRow{"metadata", kHonoured, "an object, which searches can compare and give"},
     FieldRow{"chunk_bytes", kHonoured, "16 to 65536, 1200 when absent: the longest chunk"},
     FieldRow{"overlap_bytes", kHonoured,

@@ -20,6 +20,19 @@ ApiResult<MemoryRequest> call_of(ServedModels& models, const ServerCall& call,
   return MemoryRequest{models, *memory, TRY(tenant_of(call.http, user)), reply};
 }
 
+// Without the field it is what the name ends with; a text under the name of a PDF file is its text.
+ApiResult<DocumentForm> read_form_word(const Json& body, std::string_view name) {
+  const Json* word = find_field(body, "format");
+  if (word == nullptr) {
+    const DocumentForm form = form_of_name(name);
+    return form == DocumentForm::pdf ? DocumentForm::plain : form;
+  }
+  if (!word->is_string()) return wrong_type("format", "a string", *word);
+  const auto form = document_form_of(word->text());
+  if (!form) return tl::unexpected(bad_request("format", "'format': " + form.error().message()));
+  return *form;
+}
+
 // POST /v1/memory/documents.
 ApiResult<void> add_document(ServedModels& models, const ServerCall& http,
                              const std::shared_ptr<Reply>& reply) {
@@ -28,23 +41,22 @@ ApiResult<void> add_document(ServedModels& models, const ServerCall& http,
   DocumentToAdd document;
   document.name = TRY(read_text(body, "name"));
   document.text = TRY(read_text(body, "text"));
+  document.form = TRY(read_form_word(body, document.name));
   document.metadata = TRY(read_object(body, "metadata"));
   ChunkOptions& chunking = document.chunking;
-  if (is_markdown_name(document.name)) chunking.form = TextForm::markdown;
   chunking.most_bytes = TRY(read_integer(body, "chunk_bytes", chunking.most_bytes, {16, 65'536}));
   const int64_t usual = std::min(chunking.overlap_bytes, chunking.most_bytes / 2 - 1);
   chunking.overlap_bytes =
       TRY(read_integer(body, "overlap_bytes", usual, {0, chunking.most_bytes / 2 - 1}));
   const std::string folder = TRY(remembered(call.memory, call.memory.tenant_folder(call.tenant)));
   const auto writer = std::make_shared<DocumentIntake>(call.memory, folder);
-  const Json about = {{"object", "memory.document"},
-                      {"name", document.name},
-                      {"n_bytes", document.text.size()},
-                      {"metadata", document.metadata}};
+  const Json about = {
+      {"object", "memory.document"}, {"name", document.name}, {"metadata", document.metadata}};
   const auto answer = [writer, about](EmbeddedTexts embedded) -> ApiResult<HttpResponse> {
     const int64_t n_tokens = embedded.n_tokens;
     const AddedDocument added = TRY(writer->write(std::move(embedded))).front();
     Json json = about;
+    json["n_bytes"] = added.n_bytes;
     json["n_chunks"] = added.n_chunks;
     json["n_embedded"] = added.n_embedded;
     json["is_unchanged"] = added.is_unchanged;

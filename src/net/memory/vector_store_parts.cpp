@@ -191,7 +191,7 @@ ApiResult<DocumentToAdd> document_of(const StoreOwner& owner, const FileToAdd& a
   document.text =
       TRY(remembered(owner.memory, owner.memory.catalog().content(owner.number, added.file.id)));
   document.metadata = added.attributes;
-  if (is_markdown_name(added.file.name)) document.chunking.form = TextForm::markdown;
+  document.form = form_of_name(added.file.name);
   document.chunk_tokens = added.plan.chunk_tokens;
   if (added.plan.chunk_tokens > 0) {
     ChunkOptions& chunking = document.chunking;

@@ -54,6 +54,7 @@ constexpr std::array kKinds{
     KindRow{"metadata", kObject, "memory_search"},
     KindRow{"metadata", kObject, "memory_context"},
     KindRow{"text", kText, "memory_document"},
+    KindRow{"format", kText, "memory_document"},
     KindRow{"metadata", kObject, "vector_store"},
     KindRow{"metadata", kObject, "vector_store_change"},
     KindRow{"query", kTextOrTexts, "vector_store_search"},
