@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Page } from "@playwright/test";
 import { browserOptions } from "../playwright.config.ts";
 import { Numbers } from "./images/numbers.ts";
+import { kAudit } from "./images/audit.ts";
 import { kMemory } from "./images/memory.ts";
 import { expect, importText, openSettings, test } from "./page.ts";
 
@@ -124,6 +125,26 @@ test("memory", async ({ page, scripted }) => {
   await expect(page).toHaveScreenshot("page-memory.png");
 });
 
+async function openAudit(page: Page, place = ""): Promise<void> {
+  await page.goto(new URL(`#/audit${place}`, page.url()).href);
+  await expect(page.getByRole("region", { name: "Audit" }).getByRole("img")).toHaveCount(2);
+  await expect(page.getByRole("link", { name: "Entry 139" })).toBeAttached();
+  await page.mouse.move(0, 0);
+}
+
+test("the audit log", async ({ page, scripted }) => {
+  scripted.answers = kAudit;
+  await openAudit(page);
+  await expect(page).toHaveScreenshot("page-audit.png");
+});
+
+test("an entry of the audit log", async ({ page, scripted }) => {
+  scripted.answers = kAudit;
+  await openAudit(page, "/136");
+  await expect(page.getByRole("dialog")).toContainText("The valve");
+  await expect(page).toHaveScreenshot("page-audit-entry.png");
+});
+
 test.describe("on a phone, in dark colours", () => {
   test.use({ viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true });
 
@@ -132,6 +153,14 @@ test.describe("on a phone, in dark colours", () => {
     await page.emulateMedia({ colorScheme: "dark" });
     await openMemory(page);
     await expect(page).toHaveScreenshot("page-memory-phone.png");
+  });
+
+  test("the audit log", async ({ page, scripted }) => {
+    scripted.answers = kAudit;
+    await page.emulateMedia({ colorScheme: "dark" });
+    await openAudit(page);
+    await page.getByRole("heading", { name: "Failures" }).scrollIntoViewIfNeeded();
+    await expect(page).toHaveScreenshot("page-audit-phone.png");
   });
 });
 

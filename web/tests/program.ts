@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const kBinary = process.env.RUVLLM_BINARY ?? new URL("../../build/release/apps/ruvllm/ruvllm", import.meta.url).pathname;
+export const kBinary = process.env.RUVLLM_BINARY ?? new URL("../../build/release/apps/ruvllm/ruvllm", import.meta.url).pathname;
 
 // Without RUVLLM_*, which are meant for the tests and which the server would take for its options.
 const kEnvironment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("RUVLLM_")));

@@ -29,7 +29,14 @@ function stacked(series: Series[]): Series[] {
   }));
 }
 
-export function Plot(props: { title: string; unit: string; series: Series[]; isStacked?: boolean }) {
+interface Axis {
+  from: string;
+  to: string;
+  said: string;
+}
+
+// `axis`: what the time goes from and to; else it ends now, and the legend has the last values.
+export function Plot(props: { title: string; unit: string; series: Series[]; isStacked?: boolean; axis?: Axis }) {
   const drawn = props.isStacked ? stacked(props.series) : props.series;
   const all = drawn.flatMap((s) => s.points);
   const from = Math.min(...all.map((p) => p.at));
@@ -45,12 +52,13 @@ export function Plot(props: { title: string; unit: string; series: Series[]; isS
         isDown = false;
         continue;
       }
-      path += `${isDown ? "L" : "M"}${x(point).toFixed(1)} ${y(point.value).toFixed(1)}`;
+      // A line of no length, so that a point without neighbours is a dot.
+      path += `${isDown ? "L" : "M"}${x(point).toFixed(1)} ${y(point.value).toFixed(1)}${isDown ? "" : "h0"}`;
       isDown = true;
     }
     return path;
   };
-  const last = (of: Series) => of.points[of.points.length - 1]?.value;
+  const figure = (of: Series) => of.whole ?? of.points[of.points.length - 1]?.value;
   const area = (of: Series) => {
     const path = line(of.points);
     const ends = of.points;
@@ -62,7 +70,7 @@ export function Plot(props: { title: string; unit: string; series: Series[]; isS
       <h3>
         {props.title} <span class="faint">{props.unit}</span>
       </h3>
-      <svg viewBox={`0 0 ${kWidth} ${kHeight}`} role="img" aria-label={`${props.title} in ${props.unit} over the last minutes`}>
+      <svg viewBox={`0 0 ${kWidth} ${kHeight}`} role="img" aria-label={`${props.title}, ${props.unit}, ${props.axis?.said ?? "over the last minutes"}`}>
         {[0, 0.5, 1].map((part) => (
           <g key={part}>
             <path class="grid" d={`M${kLeft} ${y(part * most)}H${kWidth - 4}`} />
@@ -76,10 +84,10 @@ export function Plot(props: { title: string; unit: string; series: Series[]; isS
         {!isEmpty && (
           <>
             <text class="tick" x={kLeft} y={kHeight - 4}>
-              {`${Math.round((to - from) / 1000)} s ago`}
+              {props.axis?.from ?? `${Math.round((to - from) / 1000)} s ago`}
             </text>
             <text class="tick" x={kWidth - 4} y={kHeight - 4} text-anchor="end">
-              now
+              {props.axis?.to ?? "now"}
             </text>
           </>
         )}
@@ -87,7 +95,7 @@ export function Plot(props: { title: string; unit: string; series: Series[]; isS
       <ul class="legend">
         {props.series.map((s, i) => (
           <li key={s.name} class={`line-${i}`}>
-            <i /> {s.name} <b>{last(s) === undefined ? "–" : shortNumber(last(s)!)}</b>
+            <i /> {s.name} <b>{figure(s) === undefined ? "–" : shortNumber(figure(s)!)}</b>
           </li>
         ))}
       </ul>

@@ -10,6 +10,7 @@ export interface Point {
 export interface Series {
   name: string;
   points: Point[];
+  whole?: number; // of all that the points are of
 }
 
 export const kKept = 150; // readings

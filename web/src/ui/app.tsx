@@ -60,6 +60,7 @@ const kShortcuts: [string, string][] = [
   ["Alt S", "settings of answers"],
   ["Alt M", "metrics, or back"],
   ["Alt O", "memory, or back"],
+  ["Alt A", "the audit log, or back"],
   ["Alt R", "regenerate the last answer"],
   ["Alt L", "light, dark, as the system"],
   ["?", "this list"],
@@ -136,7 +137,7 @@ function Notices() {
   );
 }
 
-const kTitles = { metrics: "Metrics", memory: "Memory" };
+const kTitles = { metrics: "Metrics", memory: "Memory", audit: "Audit" };
 const titleOf = (place: View): string => (place.name === "chat" ? "" : kTitles[place.name]);
 
 // Files may be dropped anywhere.
@@ -203,6 +204,9 @@ function onShortcut(event: KeyboardEvent, parts: Parts): boolean {
       case "KeyO":
         goOrBack("memory");
         return true;
+      case "KeyA":
+        goOrBack("audit");
+        return true;
       case "KeyR": {
         const answers = [...document.querySelectorAll<HTMLElement>("article.assistant")];
         const id = answers[answers.length - 1]?.dataset.id;
@@ -261,7 +265,8 @@ function useAddress(): void {
 function LateView({ place }: { place: View }) {
   const late = useLate(views);
   if (!late) return null;
-  return place.name === "memory" ? <late.MemoryView /> : <late.MetricsView />;
+  if (place.name === "memory") return <late.MemoryView />;
+  return place.name === "audit" ? <late.AuditView entry={place.entry} /> : <late.MetricsView />;
 }
 
 function LatePanel({ onClose }: { onClose: () => void }) {

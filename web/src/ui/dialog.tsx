@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { IconButton } from "./icons.tsx";
 
-export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
+export function Dialog(props: { title: string; class?: string; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = ref.current!;
@@ -17,6 +17,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
   return (
     <dialog
       ref={ref}
+      class={props.class}
       aria-label={props.title}
       onCancel={(event) => {
         event.preventDefault();

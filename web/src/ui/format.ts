@@ -14,6 +14,12 @@ export function duration(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
 }
 
+// A length of time without fractions of its unit where it has none.
+export function length(ms: number): string {
+  const [unit, name]: [number, string] = ms < 60_000 ? [1000, "s"] : ms < 3_600_000 ? [60_000, "min"] : ms < 48 * 3_600_000 ? [3_600_000, "h"] : [86_400_000, "d"];
+  return `${Number((ms / unit).toFixed(1))} ${name}`;
+}
+
 const two = (value: number): string => String(value).padStart(2, "0");
 
 // "2026-01-31 14:05", in the browser's time zone; with seconds where entries may be near each other.

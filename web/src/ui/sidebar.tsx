@@ -172,6 +172,7 @@ async function importFile(file: File): Promise<void> {
 
 const kViews = [
   { name: "memory", icon: "book", title: "Memory" },
+  { name: "audit", icon: "seal", title: "Audit" },
   { name: "metrics", icon: "chart", title: "Metrics" },
 ] as const;
 

@@ -1,4 +1,6 @@
-// What is not seen at first: the server in numbers, what it keeps, and the settings of answers.
+// What is not seen at first: what the server keeps and has answered, in numbers too, and the settings of
+// answers.
+export { AuditView } from "../audit/view.tsx";
 export { MemoryView } from "../memory/view.tsx";
 export { MetricsView } from "../metrics/view.tsx";
 export { Panel } from "./panel.tsx";
