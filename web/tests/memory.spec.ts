@@ -102,14 +102,20 @@ test("texts and files are added, and what is no text is refused by name", async 
     file("crew.md", Buffer.from(kCrew)),
     file("bytes.bin", Buffer.from([0xff, 0xfe, 0x00])),
     file("same.txt", Buffer.from("one")),
+    file("page.html", Buffer.from("<h1>Stars</h1><script>hidden()</script><p>Polaris is north.</p>")),
   ]);
-  await expect(documents(page)).toHaveCount(3);
+  await expect(documents(page)).toHaveCount(4);
   await expect(page.getByRole("list", { name: "Added texts" })).toContainText("bytes.bin is not a text in UTF-8");
-  await expect(view(page)).toContainText("3 texts done");
+  await expect(view(page)).toContainText("4 texts done");
   await page.locator("#memory-files").setInputFiles([file("same.txt", Buffer.from("one"))]);
   await expect(view(page)).toContainText("was there already, unchanged");
   await page.getByRole("button", { name: "Clear" }).click();
   await expect(page.getByRole("list", { name: "Added texts" })).toHaveCount(0);
+  await page.getByRole("searchbox", { name: "Search in memory" }).fill("polaris");
+  await page.keyboard.press("Enter");
+  const found = page.getByRole("list", { name: "Found" }).getByRole("listitem").first();
+  await expect(found).toContainText("Polaris is north.");
+  await expect(found).not.toContainText("hidden()");
 });
 
 test("files that are dropped go to memory there, and to the message elsewhere", async ({ page, keeping }) => {
@@ -152,12 +158,16 @@ test("an answer that is awaited can be cancelled", async ({ page, keeping }) => 
 
 test("vector stores and files are listed and deleted", async ({ page, keeping }) => {
   const id = await sendFile(keeping.url, "crew.md", kCrew);
-  await post(keeping.url, "/v1/vector_stores", { name: "ship", file_ids: [id] });
+  const { id: store } = await post(keeping.url, "/v1/vector_stores", { name: "ship" });
+  await post(keeping.url, `/v1/vector_stores/${store}/files`, { file_id: id, attributes: { port: "Bergen" } });
   await openMemory(page, keeping.url);
-  const stores = page.getByRole("list", { name: "Vector stores" }).getByRole("listitem");
+  const stores = page.getByRole("list", { name: "Vector stores" }).locator("> li");
   const files = page.getByRole("list", { name: "Files", exact: true }).getByRole("listitem");
   await expect(stores).toContainText("1 file");
   await expect(files).toContainText("assistants");
+  await page.getByText("What is in it").click();
+  await expect(page.getByRole("list", { name: "Files of ship" })).toContainText("crew.md");
+  await expect(page.getByRole("list", { name: "Files of ship" })).toContainText("Bergen");
   await page.getByRole("button", { name: "Delete crew.md" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await expect(files).toHaveCount(0);

@@ -79,11 +79,16 @@ function Slow({ of }: { of: AuditFigures }) {
   );
 }
 
+const kMostCounted = 100_000; // of the server
+
 export function Figures({ of }: { of: AuditFigures }) {
   if (of.models.length === 0) return <p class="hint">No entry fits.</p>;
   return (
     <>
       <Models of={of} />
+      {of.models.reduce((sum, model) => sum + model.nAnswers, 0) >= kMostCounted && (
+        <p class="hint">These are figures of the newest {count(kMostCounted)} entries.</p>
+      )}
       {of.errors.length > 0 && <Errors of={of} />}
       {of.slow.length > 0 && <Slow of={of} />}
     </>

@@ -28,6 +28,7 @@ export interface Hit {
   document: string;
   first: number; // bytes of the document
   end: number;
+  page: number; // 0: the document has no pages
   headings: string;
   text: string;
   score: number;
@@ -72,14 +73,15 @@ export async function memoryStats(signal: AbortSignal): Promise<MemoryStats> {
   };
 }
 
+const objectOf = (value: unknown): Loose => (isObject(value) ? value : {});
+
 function documentOf(value: unknown): StoredDocument {
-  const metadata = member(value, "metadata");
   return {
     name: word(value, "name"),
     nBytes: number(value, "n_bytes"),
     nChunks: number(value, "n_chunks"),
     addedS: number(value, "added_at"),
-    metadata: isObject(metadata) ? metadata : {},
+    metadata: objectOf(member(value, "metadata")),
   };
 }
 
@@ -115,6 +117,19 @@ export const storedFiles = (after: StoredFile | undefined, signal: AbortSignal) 
     expiresS: number(value, "expires_at"),
   }));
 
+export interface StoreFile {
+  id: string;
+  nBytes: number;
+  attributes: Loose;
+}
+
+export const storeFiles = (store: string, after: StoreFile | undefined, signal: AbortSignal) =>
+  page(`/v1/vector_stores/${encodeURIComponent(store)}/files${pageQuery(after?.id ?? "")}`, signal, (value): StoreFile => ({
+    id: word(value, "id"),
+    nBytes: number(value, "usage_bytes"),
+    attributes: objectOf(member(value, "attributes")),
+  }));
+
 export type SearchMode = "hybrid" | "vector" | "words";
 
 export async function searchMemory(query: string, mode: SearchMode, k: number, signal: AbortSignal): Promise<Hit[]> {
@@ -124,6 +139,7 @@ export async function searchMemory(query: string, mode: SearchMode, k: number, s
     document: word(value, "document"),
     first: number(value, "first"),
     end: number(value, "end"),
+    page: number(value, "page"),
     headings: word(value, "headings"),
     text: word(value, "text"),
     score: number(value, "score"),

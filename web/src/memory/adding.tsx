@@ -148,7 +148,7 @@ export function Adding() {
         <button type="button" onClick={() => setWriting(true)}>
           <Icon name="pencil" /> Write a text
         </button>
-        <span class="hint">or drop files on the page: texts in UTF-8 of up to 4 MB. A document of the same name is replaced.</span>
+        <span class="hint">or drop files on the page: texts in UTF-8 of up to 4 MB, read as Markdown or HTML where the name ends so. A document of the same name is replaced.</span>
         <input
           ref={picker}
           id="memory-files"

@@ -31,7 +31,7 @@ function HitView({ hit, query }: { hit: Hit; query: string }) {
           <bdi>{hit.document}</bdi>
         </strong>
         <span class="hint">
-          bytes {hit.first}–{hit.end}
+          {hit.page > 0 && `page ${hit.page}, `}bytes {hit.first}–{hit.end}
         </span>
       </div>
       {hit.headings && (

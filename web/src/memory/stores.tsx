@@ -1,10 +1,50 @@
 // Vector stores and files, as OpenAI's API has them.
-import { deleteFile, deleteVectorStore, storedFiles, vectorStores } from "../core/memory.ts";
-import { usePages } from "../ui/answer.ts";
+import { useState } from "preact/hooks";
+import { deleteFile, deleteVectorStore, storedFiles, storeFiles, vectorStores } from "../core/memory.ts";
+import type { StoreFile, VectorStore } from "../core/memory.ts";
+import { useAnswer, usePages } from "../ui/answer.ts";
+import { Fault } from "../ui/fault.tsx";
 import { bytes, several, time } from "../ui/format.ts";
 import { KeptList } from "./list.tsx";
+import { Tags } from "./tags.tsx";
 
 const expiry = (seconds: number): string => (seconds > 0 ? ` · until ${time(seconds * 1000)}` : "");
+
+// A store has the ids of its files; their names are those of the newest files.
+function ContentList({ of }: { of: VectorStore }) {
+  const pages = usePages((after: StoreFile | undefined, signal) => storeFiles(of.id, after, signal), [of.id]);
+  const files = useAnswer((signal) => storedFiles(undefined, signal), []);
+  const names = new Map(files.value?.items.map((file) => [file.id, file.name]));
+  return (
+    <>
+      {pages.fault && <Fault fault={pages.fault} again={pages.again} />}
+      <ul aria-label={`Files of ${of.name || of.id}`}>
+        {(pages.value ?? []).map((one) => (
+          <li key={one.id}>
+            <bdi>{names.get(one.id) ?? one.id}</bdi> <span class="hint">{bytes(one.nBytes)}</span>
+            <Tags label="Attributes" of={one.attributes} />
+          </li>
+        ))}
+      </ul>
+      {pages.hasMore && (
+        <button type="button" disabled={pages.isBusy} onClick={pages.more}>
+          Show more
+        </button>
+      )}
+    </>
+  );
+}
+
+// Read when it is opened.
+function Contents({ of }: { of: VectorStore }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="hint" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>What is in it</summary>
+      {isOpen && <ContentList of={of} />}
+    </details>
+  );
+}
 
 export function VectorStores({ version, onChange }: { version: string; onChange: () => void }) {
   const pages = usePages(vectorStores, [version]);
@@ -33,6 +73,7 @@ export function VectorStores({ version, onChange }: { version: string; onChange:
           <p class="hint">
             <code>{one.id}</code>
           </p>
+          {one.nFiles > 0 && <Contents key={version} of={one} />}
         </>
       )}
     </KeptList>

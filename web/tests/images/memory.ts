@@ -39,7 +39,7 @@ export const kMemory = {
   "/v1/memory/documents": listOf([
     document("garden/greenhouse.md", 5120, 6, 12, { year: 2025, place: "north field" }),
     document("garden/rules.md", 2310, 3, 40, { year: 2024 }),
-    document("minutes-2025-11.txt", 43_870, 51, 3, { kind: "minutes", public: true }),
+    document("minutes-2025-11.pdf", 43_870, 51, 3, { kind: "minutes", public: true }),
     document("tools.md", 30_120, 36, 1),
   ]),
   "/v1/memory/search": {
@@ -51,7 +51,8 @@ export const kMemory = {
         word_rank: 1,
         similarity: 0.71,
       }),
-      hit(57, "minutes-2025-11.txt", 18_204, "", "Agreed: the door is locked from October on, as the heating runs at night.", {
+      hit(57, "minutes-2025-11.pdf", 18_204, "", "Agreed: the door is locked from October on, as the heating runs at night.", {
+        page: 7,
         score: 0.0159,
         vector_rank: 3,
         word_rank: 0,
