@@ -13,6 +13,7 @@
 #include "memory/document_forms.h"
 #include "memory/store.h"
 #include "memory_embedder.h"
+#include "memory_lines.h"
 #include "pdf_text.h"
 #include "shown_text.h"
 #include "standard_input.h"
@@ -22,7 +23,7 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kListedAtOnce = 1000;
-constexpr const char* kActions = "add, search, list, rm, stats or backup";
+constexpr const char* kActions = "add, search, list, rm, stats, backup, export or import";
 
 struct MemoryCall {
   std::string action;
@@ -39,6 +40,7 @@ struct MemoryCall {
   bool syncs = false;
   bool yes = false;
   bool json = false;
+  bool vectors = false;
 };
 
 std::string folder_of(const MemoryCall& call) {
@@ -221,15 +223,29 @@ Status stats(const MemoryCall& call, WorkerPool& pool) {
   return {};
 }
 
+Result<int> take_lines(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
+  LinesTerms terms{
+      .open_embedder = [&] { return Embedder::open(line, call.embedder); },
+      .open_store = [&](const MemoryStore::Kind& kind) { return open_store(call, kind, pool); },
+      .names_model = !call.embedder.model.empty(),
+      .json = call.json};
+  int64_t n_refused = 0;
+  for (const std::string& file : call.words) {
+    n_refused += TRY(import_documents(file, terms, pool));
+  }
+  return n_refused == 0 ? kDone : kJobFailed;
+}
+
 void declare(CommandLine& line, MemoryCall& call) {
   line.example("ruvllm memory add notes.md", "Keeps a document");
   line.example("ruvllm memory search \"when does the ship leave?\"", "The chunks that fit best");
   line.example("ruvllm memory rm notes.md", "Forgets it");
+  line.example("ruvllm memory export > all.jsonl", "Writes all documents as lines of JSON");
   line.text("action", call.action, kActions);
-  line.choices({"add", "search", "list", "rm", "stats", "backup"});
+  line.choices({"add", "search", "list", "rm", "stats", "backup", "export", "import"});
   line.words("what", call.words,
              "Files for add (text, Markdown, HTML, PDF), \"-\" for stdin; the query; names for rm; "
-             "a new folder for backup");
+             "a new folder for backup; files of export, or \"-\", for import");
   line.text("--store", call.store,
             "The folder of the store; $XDG_DATA_HOME/ruvllm/memory or "
             "~/.local/share/ruvllm/memory when absent");
@@ -256,6 +272,9 @@ void declare(CommandLine& line, MemoryCall& call) {
     line.integer("--top,-k", call.k, 1, 10'000, "How many chunks");
     line.flag("--words-only", call.words_only, "By words alone, without a model");
   }
+  line.flag("--vectors", call.vectors,
+            "Export vectors, too, so that import needs no model: a store of another model refuses "
+            "them");
   line.flag("--yes,-y", call.yes, "Remove without asking");
   line.flag("--remove-damaged", call.removes_damaged,
             "Open a store with damaged vectors without those");
@@ -265,11 +284,15 @@ void declare(CommandLine& line, MemoryCall& call) {
 Result<int> act(const CommandLine& line, const MemoryCall& call) {
   WorkerPool pool(call.embedder.engine.n_threads);
   if (call.action == "rm") return remove(line, call, pool);
+  if (call.action == "import") return take_lines(line, call, pool);
   Status status;
   if (call.action == "add") status = add(line, call, pool);
   if (call.action == "search") status = search(line, call, pool);
   if (call.action == "list") status = list(call, pool);
   if (call.action == "stats") status = stats(call, pool);
+  if (call.action == "export") {
+    status = export_documents(*TRY(open_known(call, pool)), call.vectors);
+  }
   if (call.action == "backup") {
     status = TRY(open_known(call, pool))->backup(call.words[0]);
   }
@@ -280,13 +303,15 @@ Result<int> act(const CommandLine& line, const MemoryCall& call) {
 // What is wrong with the words of an action; empty: nothing.
 std::string wrong_words(const MemoryCall& call) {
   const std::string& action = call.action;
-  const bool wants = action == "add" || action == "search" || action == "rm" || action == "backup";
-  if (!wants && action != "list" && action != "stats") {
+  const bool wants = action == "add" || action == "search" || action == "rm" ||
+                     action == "backup" || action == "import";
+  if (!wants && action != "list" && action != "stats" && action != "export") {
     return fmt::format("{}: give {}", action.empty() ? "no action" : action, kActions);
   }
   if (wants && call.words.empty()) return action + ": give what to " + action;
   if (!wants && !call.words.empty()) return action + " takes no " + call.words[0];
   if (action == "backup" && call.words.size() > 1) return "backup: give one folder";
+  if (call.vectors && action != "export") return "--vectors is for export";
   if (!call.codes.empty()) {
     const auto codes = vector_codes_of(call.codes);
     if (!codes) return "--codes: " + codes.error().message();

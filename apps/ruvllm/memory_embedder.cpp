@@ -73,12 +73,21 @@ Result<std::vector<float>> Embedder::of_chunks(std::string_view text,
                                                std::span<const TextChunk> chunks) {
   std::vector<std::string> texts;
   for (const TextChunk& chunk : chunks) {
-    std::string& one = texts.emplace_back(chunk.headings);
-    if (!one.empty()) one += "\n";
-    one +=
-        text.substr(static_cast<size_t>(chunk.first), static_cast<size_t>(chunk.end - chunk.first));
+    texts.emplace_back(text.substr(static_cast<size_t>(chunk.first),
+                                   static_cast<size_t>(chunk.end - chunk.first)));
   }
-  return of_texts(texts, "document");
+  return of_chunks(texts, chunks);
+}
+
+Result<std::vector<float>> Embedder::of_chunks(std::span<const std::string> texts,
+                                               std::span<const TextChunk> chunks) {
+  std::vector<std::string> embedded;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    std::string& one = embedded.emplace_back(chunks[i].headings);
+    if (!one.empty()) one += "\n";
+    one += texts[i];
+  }
+  return of_texts(embedded, "document");
 }
 
 Result<std::vector<float>> Embedder::of_query(std::string_view query) {

@@ -31,6 +31,9 @@ class Embedder {
   // With the model's prompt for documents, where it has one; a chunk's headings precede its text.
   // Fails: invalid (a chunk of too many tokens, by its place), as Engine::embed_all.
   Result<std::vector<float>> of_chunks(std::string_view text, std::span<const TextChunk> chunks);
+  // The same of chunks whose texts are known one by one.
+  Result<std::vector<float>> of_chunks(std::span<const std::string> texts,
+                                       std::span<const TextChunk> chunks);
   // With the model's prompt for queries.
   Result<std::vector<float>> of_query(std::string_view query);
 

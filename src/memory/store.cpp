@@ -14,6 +14,17 @@ namespace {
 constexpr size_t kMostNameBytes = 4096;
 constexpr size_t kMostMetadataBytes = 1 << 20;
 
+int64_t text_bytes(const NewDocument& document) {
+  return std::max<int64_t>(std::ssize(document.text), document.n_bytes);
+}
+
+std::string_view text_of_chunk(const NewDocument& document, size_t i) {
+  if (!document.texts.empty()) return document.texts[i];
+  const TextChunk& chunk = document.chunks[i];
+  return document.text.substr(static_cast<size_t>(chunk.first),
+                              static_cast<size_t>(chunk.end - chunk.first));
+}
+
 Status check_document(const NewDocument& document, int64_t n_dims) {
   if (document.name.empty() || document.name.size() > kMostNameBytes) {
     return fail(Code::invalid, "a name of {} bytes, not 1 to {}", document.name.size(),
@@ -25,13 +36,21 @@ Status check_document(const NewDocument& document, int64_t n_dims) {
     return fail(Code::invalid, "{} numbers for {} chunks, not {} for each", document.vectors.size(),
                 n_chunks, n_dims);
   }
+  const int64_t n_bytes = document.texts.empty() ? std::ssize(document.text) : text_bytes(document);
   for (const TextChunk& chunk : document.chunks) {
     if (chunk.page < 0) return fail(Code::invalid, "a chunk of page {}", chunk.page);
-    if (chunk.first >= 0 && chunk.first <= chunk.end && chunk.end <= std::ssize(document.text)) {
-      continue;
-    }
-    return fail(Code::invalid, "a chunk from byte {} to {} of {}", chunk.first, chunk.end,
-                document.text.size());
+    if (chunk.first >= 0 && chunk.first <= chunk.end && chunk.end <= n_bytes) continue;
+    return fail(Code::invalid, "a chunk from byte {} to {} of {}", chunk.first, chunk.end, n_bytes);
+  }
+  if (document.texts.empty()) return {};
+  if (document.texts.size() != document.chunks.size()) {
+    return fail(Code::invalid, "{} texts for {} chunks", document.texts.size(), n_chunks);
+  }
+  for (size_t i = 0; i < document.texts.size(); ++i) {
+    const TextChunk& chunk = document.chunks[i];
+    if (std::ssize(document.texts[i]) == chunk.end - chunk.first) continue;
+    return fail(Code::invalid, "chunk {}: a text of {} bytes from byte {} to {}", i + 1,
+                document.texts[i].size(), chunk.first, chunk.end);
   }
   return {};
 }
@@ -81,9 +100,9 @@ Result<std::vector<int64_t>> MemoryStore::insert_rows(const NewDocument& documen
   DbStatement words =
       TRY(database_.prepare("INSERT INTO words(rowid, headings, text) VALUES (?1, ?2, ?3)"));
   std::vector<int64_t> ids;
-  for (const TextChunk& one : document.chunks) {
-    const std::string_view text = document.text.substr(static_cast<size_t>(one.first),
-                                                       static_cast<size_t>(one.end - one.first));
+  for (size_t i = 0; i < document.chunks.size(); ++i) {
+    const TextChunk& one = document.chunks[i];
+    const std::string_view text = text_of_chunk(document, i);
     chunk.bind(1, id);
     chunk.bind(2, one.first);
     chunk.bind(3, one.end);
@@ -115,8 +134,8 @@ Result<int64_t> MemoryStore::add(const NewDocument& document, WorkerPool& pool) 
       "INSERT INTO documents(name, metadata, added_s, n_bytes) VALUES (?1, ?2, ?3, ?4)"));
   row.bind(1, std::string_view(document.name));
   row.bind(2, std::string_view(metadata));
-  row.bind(3, unix_seconds());
-  row.bind(4, std::ssize(document.text));
+  row.bind(3, document.added_s > 0 ? document.added_s : unix_seconds());
+  row.bind(4, text_bytes(document));
   TRY(row.run());
   const int64_t id = database_.last_id();
   const std::vector<int64_t> ids = TRY(insert_rows(document, id));

@@ -47,6 +47,11 @@ struct NewDocument {
   std::span<const TextChunk> chunks;
   std::span<const float> vectors;  // n_dims for each chunk
   Json metadata = Json::object();
+  // For a document whose text is not known as a whole: the text of each chunk, of as many bytes
+  // as the chunk has. `text` is empty then, and n_bytes the length that it had.
+  std::span<const std::string> texts = {};
+  int64_t n_bytes = 0;
+  int64_t added_s = 0;  // when it was first added, in seconds since 1970; 0: now
 };
 
 struct StoredDocument {
@@ -55,6 +60,18 @@ struct StoredDocument {
   Json metadata;
   int64_t added_s = 0;  // seconds since 1970, UTC
   int64_t n_chunks = 0, n_bytes = 0;
+};
+
+// All that a store has of a document.
+struct KeptDocument {
+  int64_t id = 0;
+  std::string name;
+  Json metadata = Json::object();
+  int64_t added_s = 0;  // seconds since 1970, UTC
+  int64_t n_bytes = 0;
+  std::vector<TextChunk> chunks = {};
+  std::vector<std::string> texts = {};  // of the chunks
+  std::vector<float> vectors = {};      // n_dims for each chunk, or none
 };
 
 struct FoundChunk {
@@ -117,6 +134,10 @@ class MemoryStore {
   Result<std::vector<StoredDocument>> list(std::string_view after, int64_t most) const;
   // Nothing where there is none of this name.
   Result<std::optional<StoredDocument>> find(std::string_view name) const;
+  // The first document after the one of this number, 0: the first of all, in the order in which
+  // they were added. Fails: corrupt (a chunk whose text or vector is damaged), not_found
+  // (`with_vectors`: a chunk has none, as it was damaged).
+  Result<std::optional<KeptDocument>> next_document(int64_t after, bool with_vectors) const;
   // Puts other metadata in the place of a document's. False: there is none of this name. Fails:
   // invalid, as files.
   Result<bool> set_metadata(std::string_view name, const Json& metadata);

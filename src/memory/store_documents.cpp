@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "memory/store.h"
+#include "memory/store_schema.h"
 
 namespace ruv {
 namespace {
@@ -11,7 +12,7 @@ constexpr std::string_view kDocumentColumns =
     " (SELECT count(*) FROM chunks WHERE document = documents.id) FROM documents";
 
 // The row that a statement with these columns has come to. Fails: corrupt (its metadata).
-Result<StoredDocument> read_document(const DbStatement& statement) {
+Result<StoredDocument> read_document_row(const DbStatement& statement) {
   StoredDocument one;
   one.id = statement.integer(0);
   one.name = statement.text(1);
@@ -36,7 +37,7 @@ Result<std::vector<StoredDocument>> MemoryStore::list(std::string_view after, in
   statement.bind(1, after);
   statement.bind(2, most);
   std::vector<StoredDocument> documents;
-  while (TRY(statement.step())) documents.push_back(TRY(read_document(statement)));
+  while (TRY(statement.step())) documents.push_back(TRY(read_document_row(statement)));
   return documents;
 }
 
@@ -46,7 +47,48 @@ Result<std::optional<StoredDocument>> MemoryStore::find(std::string_view name) c
       TRY(database_.prepare(std::string(kDocumentColumns) + " WHERE name = ?1"));
   statement.bind(1, name);
   if (!TRY(statement.step())) return std::optional<StoredDocument>();
-  return std::optional<StoredDocument>(TRY(read_document(statement)));
+  return std::optional<StoredDocument>(TRY(read_document_row(statement)));
+}
+
+Result<std::optional<KeptDocument>> MemoryStore::next_document(int64_t after,
+                                                               bool with_vectors) const {
+  KeptDocument kept;
+  std::vector<int64_t> ids;
+  {
+    const Lock held(using_);
+    DbStatement document = TRY(
+        database_.prepare(std::string(kDocumentColumns) + " WHERE id > ?1 ORDER BY id LIMIT 1"));
+    document.bind(1, after);
+    if (!TRY(document.step())) return std::optional<KeptDocument>();
+    StoredDocument stored = TRY(read_document_row(document));
+    kept.id = stored.id;
+    kept.name = std::move(stored.name);
+    kept.metadata = std::move(stored.metadata);
+    kept.added_s = stored.added_s;
+    kept.n_bytes = stored.n_bytes;
+    DbStatement chunk = TRY(database_.prepare(
+        "SELECT id, first, end, headings, page, text, hash FROM chunks WHERE document = ?1"
+        " ORDER BY id"));
+    chunk.bind(1, kept.id);
+    while (TRY(chunk.step())) {
+      ids.push_back(chunk.integer(0));
+      kept.chunks.push_back(
+          {chunk.integer(1), chunk.integer(2), std::string(chunk.text(3)), chunk.integer(4)});
+      kept.texts.emplace_back(chunk.text(5));
+      if (hash_of_chunk(kept.id, kept.chunks.back(), kept.texts.back()) == chunk.integer(6)) {
+        continue;
+      }
+      return fail(Code::corrupt, "chunk {} of {} is damaged; add the document again", ids.back(),
+                  kept.name);
+    }
+  }
+  if (!with_vectors) return kept;
+  for (const int64_t id : ids) {
+    const auto vector = index_->vector(id);
+    if (!vector) return tl::unexpected(with_context(kept.name, vector.error()));
+    kept.vectors.insert(kept.vectors.end(), vector->begin(), vector->end());
+  }
+  return kept;
 }
 
 // Vectors that are damaged, and so removed, are not there: their chunks count as new.

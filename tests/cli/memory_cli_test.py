@@ -100,6 +100,58 @@ class Memory(unittest.TestCase):
         self.fails("pdftotext cannot read it", "add", self.write("bad.pdf", "%PDF-1.4 no"))
         self.assertEqual(len(self.lines("list")), 2)
 
+    def exported(self, *options):
+        made = self.memory("export", *options)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return made.stdout
+
+    def moved(self, lines, *options, code=0):
+        """What `import` into another store says; then searches are of that store."""
+        self.store = os.path.join(self.folder, "moved")
+        made = self.memory("import", "-", *options, text=lines)
+        self.assertEqual(made.returncode, code, made.stdout + made.stderr)
+        return made
+
+    def test_documents_move_to_another_store(self):
+        old = self.store
+        self.lines("add", self.write("ship.md", SHIP), "--meta", "year=2020")
+        self.lines("add", self.write("bread.txt", BREAD))
+        for options in ([], ["--vectors"]):
+            self.store = old
+            lines, listed = self.exported(*options), self.lines("list")
+            found = self.lines("search", "who bakes?", "-k", "3")
+            self.assertEqual(len(lines.splitlines()), 3)
+            self.moved(lines)
+            self.assertEqual(self.lines("list"), listed)
+            self.assertEqual(self.lines("search", "who bakes?", "-k", "3"), found)
+            self.assertEqual(self.exported(*options), lines)
+            shutil.rmtree(self.store)
+
+    def test_bad_lines_are_named_and_the_others_are_kept(self):
+        self.lines("add", self.write("ship.md", SHIP), self.write("bread.txt", BREAD))
+        head, ship, bread = self.exported("--vectors").splitlines()
+        wrong = ["{", "[]", ship.replace('"n_bytes"', '"bytes"'), bread, ship[:50]]
+        made = self.moved("\n".join([head, ship, *wrong, ""]), code=1)
+        for words in ("-:3: ", "-:4: not a JSON object", "-:5: unknown member 'bytes'", "-:7: "):
+            self.assertIn(words, made.stderr)
+        self.assertEqual(made.stderr.count("\n"), 4)
+        self.assertEqual(len(self.lines("list")), 2)
+        # A document that was there stays where its line is wrong, and a name comes once in a file.
+        made = self.moved("\n".join([head, ship.replace('"chunks"', '"chunk"'), bread, bread]), code=1)
+        self.assertIn("-:4: a line before has a document of this name", made.stderr)
+        self.assertEqual(len(self.lines("list")), 2)
+        self.fails("first line says so", "import", "-", text=ship)
+        self.fails("version 2 of exported", "import", "-", text=head.replace('memory":1', 'memory":2'))
+        self.fails("it has vectors: --model", "import", "-", "--model", Program.model, text=head)
+        other = json.loads(head)
+        other["probe"] = other["probe"][::-1]
+        self.fails("of another model", "import", "-", text=json.dumps(other))
+        other = dict(json.loads(head), n_dims=2, probe=[])
+        self.fails("of another model", "import", "-", text=json.dumps(dict(other, embedder="x")))
+        self.fails("numbers, not 2", "import", "-", text=json.dumps(other))
+        self.fails("--vectors is for export", "list", "--vectors", code=2)
+        self.assertEqual(len(self.lines("list")), 2)
+
     def test_a_store_keeps_to_its_codes(self):
         ship = self.write("ship.md", SHIP)
         self.lines("add", ship, "--codes", "f16")
