@@ -289,7 +289,7 @@ test.describe("scripted answers", () => {
     await page.keyboard.type("x");
     await page.keyboard.press("Enter");
     await expect(answers(page)).toHaveCount(1);
-    expect(scripted.asked[0]!.messages[0]!.content).toBe("say\nx");
+    await expect.poll(() => scripted.asked[0]?.messages[0]!.content).toBe("say\nx");
   });
 
   test("an answer is written on while another conversation is open", async ({ page }) => {
