@@ -113,7 +113,7 @@ function Progress() {
   return (
     <div class="incoming">
       <div class="row">
-        <span role="status">{isDone ? `${several(nOver, "text")} done` : `${nOver} of ${several(items.length, "text")} done`}</span>
+        <span role="status">{isDone ? `${several(nOver, "text")} done` : `${nOver} of ${items.length} done`}</span>
         <span class="space" />
         <button type="button" class="quiet" onClick={() => (isDone ? intake.clear() : intake.cancel())}>
           {isDone ? "Clear" : "Cancel"}
