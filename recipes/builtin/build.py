@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the built-in model, its draft model, five adapters and an embedding model, and scores them.
 
-  build.py --binary ruvllm --out FOLDER [--short] [--from scratch|provisional] [--threads N]
+  build.py --binary ruvllm --out FOLDER [--short] [--from scratch|present] [--threads N]
 
 One command makes all. Killed at any point and started again, it continues where it was, and the
 files are those of a run that was not interrupted: each file is written beside its name and renamed
@@ -270,8 +270,8 @@ def main():
     parser.add_argument("--threads", type=int, default=0, help="0: one per core")
     parser.add_argument("--until", choices=STEPS, default=STEPS[-1])
     options = parser.parse_args()
-    if options.start not in ("scratch", "provisional"):
-        parser.error("--from is scratch or provisional")
+    if options.start not in ("scratch", "present"):
+        parser.error("--from is scratch or present")
     build = Build(options)
     for number, step in enumerate(STEPS[: STEPS.index(options.until) + 1]):
         say("step %d of %d: %s" % (number + 1, len(STEPS), step))

@@ -47,6 +47,9 @@ class Recipe:
 # Small talk, facts, stories and arithmetic are learned early; what is left is tools and routing.
 _SKILLS = {"stories": 0.5, "facts": 0.5, "talk": 0.6, "arith": 0.6, "plain": 0.5}
 
+# More of them again: they are forgotten first.
+_MORE_SKILLS = {"stories": 0.5, "facts": 0.8, "talk": 0.8, "arith": 0.6, "plain": 0.5}
+
 
 def _muon(rate, fall, warmup=40):
     """Muon for matrices, AdamW for the rest. The rate rises, stays and falls to 0 in the last share
@@ -63,12 +66,13 @@ FULL = Recipe(
     triplets=20000,
     context=1024,
     nano=(
-        Stage("nano-1", 10_000_000, _muon("2e-3", "0.3"), copy_drills=0.12),
-        Stage("nano-2", 22_000_000, _muon("1.5e-3", "0.7"), copy_drills=0.03, keep=_SKILLS),
+        Stage("nano-1", 6_000_000, _muon("2e-3", "0.3"), copy_drills=0.12),
+        Stage("nano-2", 5_000_000, _muon("1.5e-3", "0.7"), copy_drills=0.03, keep=_SKILLS),
+        Stage("nano-3", 10_000_000, _muon("1.2e-3", "0.7"), copy_drills=0.05, keep=_MORE_SKILLS),
     ),
     pico=(
-        Stage("pico-1", 6_000_000, _muon("2e-3", "0.3"), copy_drills=0.08),
-        Stage("pico-2", 4_000_000, _muon("1e-3", "0.7"), copy_drills=0, has_teacher=True),
+        Stage("pico-1", 3_000_000, _muon("2e-3", "0.3"), copy_drills=0.08),
+        Stage("pico-2", 2_000_000, _muon("1e-3", "0.7"), copy_drills=0, has_teacher=True),
     ),
     adapter_steps=300,
     adapter_records=1500,

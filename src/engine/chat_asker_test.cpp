@@ -53,7 +53,7 @@ std::unique_ptr<Engine> ChatAsking::engine_;
 TEST_F(ChatAsking, CallsWhatTheConversationAsksFor) {
   ChatAsker asker(*engine_, model_);
   ASSERT_TRUE(asker.can_call().ok());
-  const Conversation asked = conversation("Can you start the song Winter Road?");
+  const Conversation asked = conversation("Play the song Winter Road.");
   ASSERT_TRUE(asker.can_hold(asked.tools).ok());
   std::string content;
   const auto answer = asker.ask(asked, greedy(false), {.on_delta = [&](const ToolDelta& delta) {
@@ -72,7 +72,7 @@ TEST_F(ChatAsking, CallsWhatTheConversationAsksFor) {
 // are there, but for the page that was not full.
 TEST_F(ChatAsking, ResultsKeepThePrefix) {
   ChatAsker asker(*engine_, model_);
-  Conversation asked = conversation("Can you start the song Silver River?");
+  Conversation asked = conversation("Play the song Silver River.");
   const ChatAnswer first = asker.ask(asked, greedy(true)).value();
   ASSERT_EQ(first.calls.size(), 1U);
   asked.messages.push_back(answer_message(first));
@@ -111,7 +111,7 @@ TEST_F(ChatAsking, HeldCallsFollowTheirSchemas) {
 }
 
 TEST_F(ChatAsking, MessagesNumberTheirCalls) {
-  Conversation asked = conversation("Can you start the song Winter Road?");
+  Conversation asked = conversation("Play the song Winter Road.");
   ChatAnswer answer;
   answer.content = "Let me see.";
   answer.reasoning = "Hm.";
@@ -125,7 +125,7 @@ TEST_F(ChatAsking, MessagesNumberTheirCalls) {
   EXPECT_EQ(asked.messages[2].members.to_string(),
             R"({"tool_call_id":"call00000","name":"play_song"})");
   asked.messages.push_back(text_message("assistant", "Winter Road is queued."));
-  asked.messages.push_back(text_message("user", "Can you start the song Wild Horses?"));
+  asked.messages.push_back(text_message("user", "Play the song Wild Horses."));
   ChatAsker asker(*engine_, model_);
   const ChatAnswer next = asker.ask(asked, greedy(true)).value();
   ASSERT_FALSE(next.calls.empty());
@@ -136,12 +136,12 @@ TEST_F(ChatAsking, CancelledAnswersCallNothing) {
   ChatAsker asker(*engine_, model_);
   bool stop = false;
   const auto answer = asker.ask(
-      conversation("Can you start the song Winter Road?"), greedy(true),
+      conversation("Play the song Winter Road."), greedy(true),
       {.on_delta = [&](const ToolDelta&) { stop = true; }, .should_stop = [&] { return stop; }});
   ASSERT_TRUE(answer);
   // The engine may have been done already.
   EXPECT_TRUE(answer->finish != FinishReason::cancelled || answer->calls.empty());
-  const auto at_once = asker.ask(conversation("Can you start the song Winter Road?"), greedy(true),
+  const auto at_once = asker.ask(conversation("Play the song Winter Road."), greedy(true),
                                  {.should_stop = [] { return true; }});
   ASSERT_TRUE(at_once);
   EXPECT_EQ(at_once->finish, FinishReason::cancelled);

@@ -76,7 +76,7 @@ class EvalTest(unittest.TestCase):
         self.assertIn("give --form", self.refused(CHOICES, "--subject", "sums"))
 
     def test_programs_are_run_where_that_is_asked_for(self):
-        # The model's part cannot change what the test sees.
+        # The model's part ends g and cannot change what the test sees.
         task = [{"prompt": "def f(): return 1\n\ndef g():\n", "entry_point": "f",
                  "test": "def check(f):\n    assert f() == %d\n" % right} for right in (1, 2)]
         self.assertIn("give --run-code", self.refused(task, "--form", "humaneval"))
@@ -87,9 +87,9 @@ class EvalTest(unittest.TestCase):
         if "cannot be run in a sandbox here" in done.stderr:
             self.skipTest(done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(done.stdout)["metrics"]["pass@1"]["value"], 0)
+        self.assertEqual(json.loads(done.stdout)["metrics"]["pass@1"]["value"], 0.5)
         with open(out, encoding="utf-8") as file:
-            self.assertEqual([sample["passed"] for sample in json.load(file)["samples"]], [False, False])
+            self.assertEqual([sample["passed"] for sample in json.load(file)["samples"]], [True, False])
 
     def test_calls_of_tools_are_compared(self):
         function = {"name": "weather.get", "description": "The weather of a city.", "parameters": {

@@ -24,7 +24,7 @@ from server import Server  # noqa: E402
 PAGE = 16
 LINES = ["Tell me a story about a small boat and the sea.", "Go on.", "How does it end?"]
 # Not so hot that an answer is put together of other tokens than those its text is cut into.
-SAMPLED = {"temperature": 0.7, "seed": 11, "max_tokens": 30}
+SAMPLED = {"temperature": 0.7, "seed": 4, "max_tokens": 30}
 
 
 def user(text):

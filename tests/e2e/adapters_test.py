@@ -24,7 +24,7 @@ def resident_mebibytes(pid):
 
 
 def body(**more):
-    return {"max_tokens": 12, "temperature": 0,
+    return {"max_tokens": 12, "temperature": 0, "ignore_eos": True,
             "messages": [{"role": "user", "content": "Tell me a story."}], **more}
 
 

@@ -137,7 +137,7 @@ class BuildTest(unittest.TestCase):
             self.assertIn(part, text)
 
     def test_a_folder_of_another_recipe_is_refused(self):
-        code, said = finish(self.folder, "--from", "provisional")
+        code, said = finish(self.folder, "--from", "present")
         self.assertNotEqual(code, 0)
         self.assertIn("another recipe", said)
 
