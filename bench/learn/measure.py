@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """Measures learning from feedback: makes the streams (streams.py), runs ruv_bench_learn on them, one
-call after the other, and prints the tables of docs/learning.md. What is in the folder already is not
-run again.
+call after the other, and prints the tables of docs/learning.md, or writes them there (--write). What
+is in the folder already is not run again.
 
 Usage: measure.py --bench RUV_BENCH_LEARN --binary RUVLLM --source FOLDER --out FOLDER
-       [--turns 60] [--seeds 5] [--text FILE] [--only-report]
+       [--turns 200] [--seeds 5] [--text FILE] [--only-report] [--write docs/learning.md]
 """
 import argparse
 import json
 import math
 import os
+import pathlib
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from tables import put_into  # noqa: E402
 
 WAYS = [("nothing", ["nothing"]), ("last 4 in the context", ["last", "k=4"]),
         ("4 retrieved in the context", ["retrieved", "k=4"]), ("LoRA of rank 8", ["lora"]),
@@ -22,6 +26,8 @@ LABELS = {"nothing": "nothing", "last 4 in the context": "last",
           "LoRA with 5 % replay": "replay", "all weights": "full", "MicroLoRA": "micro"}
 SKILLS = [("LoRA of rank 8", "lora", ["lora"]), ("EWC, lambda 10", "ewc", ["lora", "lambda=10"]),
           ("5 % replay", "replay", ["lora", "replay=0.05"])]
+HARMS = ("noise", "a step in the wrong direction, ten times as long", "30 lessons of random tokens",
+         "numbers far too large, or none")
 T95 = {1: 12.7, 2: 4.30, 3: 3.18, 4: 2.78}  # Student's, by degrees of freedom
 
 
@@ -91,10 +97,13 @@ def interval(values):
     return f"{100 * mean:+.1f} % ± {100 * T95[min(n - 1, 4)] * deviation / math.sqrt(n):.1f}"
 
 
-def prequential(runs, kind, seeds, ways, more=()):
+def prequential(runs, kind, what, seeds, ways, more=()):
+    """Rows of a table: the loss of each item before it was learned, beside a model that learns
+    nothing of the same stream.
+    """
     base_kind = "persona" if kind in ("thumbs", "shuffled", "signs") else kind
-    print(f"| {kind} | nats for a token | beside nothing | last third | base text | KL |\n"
-          "|---|---|---|---|---|---|")
+    lines = [f"| {what} | nats for a token | beside nothing | last third | base text | KL |",
+             "|---|---|---|---|---|---|"]
     for name, way in ways:
         rows = []
         for seed in range(seeds):
@@ -112,13 +121,18 @@ def prequential(runs, kind, seeds, ways, more=()):
         text = interval([e["held_out"] / e["base_held_out"] - 1 for e in ends]) if ends else ""
         kls = [e["divergence"] for e in ends if "divergence" in e]
         kl = f"{sum(kls) / len(kls):.3f}" if kls else ""
-        print(f"| {name} ({len(rows)} seeds) | {mean:.3f} | {whole} | {late} | {text} | {kl} |")
-    print()
+        lines.append(f"| {name}{seeds_told(rows, seeds)} | {mean:.3f} | {whole} | {late} | {text} | {kl} |")
+    return lines + [""]
+
+
+def seeds_told(rows, seeds):
+    """Says how many seeds a row has where some were not run."""
+    return "" if len(rows) == seeds else f" ({len(rows)} seeds)"
 
 
 def forgetting(runs, seeds, more):
-    print("| skills | loss of a skill when it was learned | at the end | rise | base text |\n"
-          "|---|---|---|---|---|")
+    lines = [f"| five toy skills in sequence, {seeds} seeds | loss when learned | at the end | rise | base text |",
+             "|---|---|---|---|---|"]
     for name, label, way in SKILLS:
         first, last, text = [], [], []
         for seed in range(seeds):
@@ -134,9 +148,9 @@ def forgetting(runs, seeds, more):
             text += [e["held_out"] / e["base_held_out"] - 1 for e in rows if "end" in e]
         if first:
             a, b = sum(first) / len(first), sum(last) / len(last)
-            print(f"| {name} ({len(text)} seeds) | {a:.3f} | {b:.3f} | {100 * (b / a - 1):+.0f} % "
-                  f"| {interval(text)} |")
-    print()
+            lines.append(f"| {name}{seeds_told(text, seeds)} | {a:.3f} | {b:.3f} | {100 * (b / a - 1):+.0f} % "
+                         f"| {interval(text)} |")
+    return lines + [""]
 
 
 def main():
@@ -144,25 +158,50 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--bench", "--binary", "--source", "--out"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--turns", default="60")
+    parser.add_argument("--turns", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--text", help="a text in its order, for the natural stream")
     parser.add_argument("--only-report", action="store_true")
+    parser.add_argument("--write", type=pathlib.Path, help="a page with marks for the tables")
     arguments = parser.parse_args()
     runs = Runs(arguments)
     if not arguments.only_report:
         write_texts(arguments.source, arguments.out)
-    turns = ["--turns", arguments.turns]
-    prequential(runs, "persona", arguments.seeds, WAYS, turns)
-    for kind in ("thumbs", "shuffled", "signs"):
-        prequential(runs, kind, arguments.seeds, [WAYS[-1]], turns)
+    text = report(runs, arguments)
+    if arguments.write:
+        put_into(arguments.write, text, "learning")
+    else:
+        print(text)
+
+
+def report(runs, arguments):
+    """All tables, as Markdown. What was not run is left out."""
+    seeds, turns = arguments.seeds, ["--turns", str(arguments.turns)]
+    each = f"{arguments.turns} turns, {seeds} seeds"
+    lines = prequential(runs, "persona", f"users with words and forms of their own, {each}", seeds,
+                        WAYS, turns)
+    for kind, what in (("thumbs", "thumbs alone"), ("shuffled", "thumbs of other turns"),
+                       ("signs", "corrections as thumbs of random sign")):
+        lines += prequential(runs, kind, f"{what}, {each}", seeds, [WAYS[-1]], turns)
     if arguments.text:
-        prequential(runs, "natural", arguments.seeds, [WAYS[0], WAYS[-1]],
-                    ["--turns", "24", "--text", arguments.text, "--binary", arguments.binary,
-                     "--model", runs.model])
-    forgetting(runs, min(arguments.seeds, 2), ["--turns", "25"])
+        lines += prequential(runs, "natural", f"a text in its order, 24 x 64 tokens, {seeds} seeds", seeds,
+                             [WAYS[0], WAYS[-1]], ["--turns", "24", "--text", arguments.text, "--binary",
+                                                   arguments.binary, "--model", runs.model])
+    lines += forgetting(runs, min(seeds, 2), ["--turns", "25"])
     counts = runs.result(runs.stream("gate", 0, "--turns", "100"), "counts", ["gate"])
-    print(counts[0] if counts else "")
+    if counts:
+        lines += gate_table(counts[0])
+    return "\n".join(lines)
+
+
+def gate_table(counts):
+    """What the gate let pass: ordinary steps, and each kind of planted harm (every fourth)."""
+    n = counts["steps"]
+    lines = ["| the gate | steps | let pass |", "|---|---|---|",
+             f"| ordinary steps | {n} | {counts['accepted']} |"]
+    for i, (what, passed) in enumerate(zip(HARMS, counts["harm_accepted"])):
+        lines.append(f"| {what} | {(n - i + 3) // 4} | {passed} |")
+    return lines + [""]
 
 
 if __name__ == "__main__":
