@@ -2,10 +2,11 @@
 """What adapters cost: decode of 8 streams with 8 different adapters beside the same without, and how
 long one takes to be loaded and swapped.
 
-    bench/adapters.py --model qwen2.5-0.5b-q4_0.gguf [--rank 16] [--rounds 5] [--targets attention|all]
+    bench/adapters.py --model qwen2.5-0.5b-q4_0.gguf [--rank 16] [--rounds 5] [--write docs/adapters.md]
 
 Rounds with and without adapters take turns on one server. Needs the program and nothing else; the
-adapters have random numbers, which cost what trained ones do.
+adapters have random numbers, which cost what trained ones do. Prints a table, or writes it between
+the marks of a page.
 """
 import argparse
 import array
@@ -21,8 +22,9 @@ import threading
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(SOURCE / "tests/e2e"))
+sys.path[:0] = [str(SOURCE / "tests/e2e"), str(SOURCE / "bench")]
 from server import Server  # noqa: E402
+from tables import put_into  # noqa: E402
 
 STREAMS = 8
 NUMBERS = array.array("f", (random.Random(1).uniform(-0.01, 0.01) for _ in range(1 << 16)))
@@ -100,12 +102,25 @@ def main():
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--tokens", type=int, default=48)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--targets", choices=("attention", "all"), default="attention")
+    parser.add_argument("--write", type=pathlib.Path, help="a page with marks for the table")
     args = parser.parse_args()
     Server.binary, Server.model = args.binary, args.model
+    lines = [f"| {STREAMS} adapters of rank {args.rank} of {pathlib.Path(args.model).stem} | MB each | tokens/s without"
+             " | with | ratio | load and swap, ms, median and most |", "|---|---|---|---|---|---|"]
+    lines += [row(args, targets) for targets in ("attention", "all")]
+    text = "\n".join(lines) + "\n"
+    if args.write:
+        put_into(args.write, text, "adapters")
+    else:
+        print(text, end="")
+    return 0
+
+
+def row(args, targets):
+    """Measures adapters of these targets."""
     info = json.loads(subprocess.run([args.binary, "info", "--json", "--model", args.model],
                                      capture_output=True, check=True).stdout)
-    shapes = shapes_of(info["numbers"], args.targets)
+    shapes = shapes_of(info["numbers"], targets)
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         names = [f"a{i}" for i in range(STREAMS)]
@@ -117,14 +132,12 @@ def main():
             for _ in range(args.rounds):
                 plain.append(tokens_per_second(server, [], args.tokens))
                 adapted.append(tokens_per_second(server, names, args.tokens))
-            ratios = [b / a for a, b in zip(plain, adapted)]
             loads = swap_times(server, folder, 10)
-    print(f"{len(shapes)} matrices, rank {args.rank}, {n_bytes / 1e6:.1f} MB each")
-    print(f"{STREAMS} streams without: {statistics.median(plain):.1f} tokens/s; with {STREAMS} adapters: "
-          f"{statistics.median(adapted):.1f}; ratio {statistics.median(ratios):.3f} "
-          f"({min(ratios):.3f} to {max(ratios):.3f})")
-    print(f"load and swap: median {statistics.median(loads):.1f} ms, most {max(loads):.1f} ms")
-    return 0
+    ratios = [b / a for a, b in zip(plain, adapted)]
+    what = "q and v" if targets == "attention" else "all projections"
+    return (f"| {what}, {len(shapes)} matrices | {n_bytes / 1e6:.1f} | {statistics.median(plain):.1f} | "
+            f"{statistics.median(adapted):.1f} | {statistics.median(ratios):.2f} ({min(ratios):.2f} to "
+            f"{max(ratios):.2f}) | {statistics.median(loads):.1f}, {max(loads):.1f} |")
 
 
 if __name__ == "__main__":

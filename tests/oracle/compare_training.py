@@ -230,6 +230,7 @@ def main():
     parser.add_argument("--model", required=True)
     parser.add_argument("--run", action="append", choices=RUNS)
     parser.add_argument("--steps", type=int)
+    parser.add_argument("--write", type=pathlib.Path, help="a page with marks for the table")
     arguments = parser.parse_args()
     if not os.path.exists(os.path.join(arguments.model, "config.json")):
         print(f"{arguments.model}: no model to train")
@@ -238,8 +239,9 @@ def main():
     warnings.simplefilter("ignore")
     data = examples(transformers.AutoTokenizer.from_pretrained(arguments.model))
     wrong = 0
-    print("| run | steps | loss, first and last | greatest difference of a loss | of a norm |")
-    print("|---|---|---|---|---|")
+    lines = ["| run | steps | loss, first and last | greatest difference of a loss | of a norm |",
+             "|---|---|---|---|---|"]
+    print(*lines, sep="\n")
     for name in arguments.run or RUNS:
         what, n, compare = RUNS[name]
         n = arguments.steps or n
@@ -250,8 +252,13 @@ def main():
         loss = max(abs(a[0] - b[0]) for a, b in zip(ours, theirs))
         norm = max(abs(a[1] - b[1]) for a, b in zip(ours, theirs)) / max(b[1] for b in theirs)
         wrong += loss > MOST_LOSS or norm > MOST_NORM
-        print(f"| {what} | {n} | {ours[0][0]:.4f}, {ours[-1][0]:.4f} | {loss:.1e} | {norm:.1e} |",
-              flush=True)
+        lines.append(f"| {what} | {n} | {ours[0][0]:.4f}, {ours[-1][0]:.4f} | {loss:.1e} | {norm:.1e} |")
+        print(lines[-1], flush=True)
+    if arguments.write and not wrong:
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+        from tables import put_into
+
+        put_into(arguments.write, "\n".join(lines) + "\n", "training")
     sys.exit(1 if wrong else 0)
 
 
