@@ -23,13 +23,13 @@ namespace ruv {
 namespace {
 
 constexpr const char* kAuditActions =
-    "verify, replay, list, show, stats, export, head, prove, check-proof or prune";
+    "verify, replay, list, show, stats, export, head, prove, check-proof, prune or keygen";
 
 struct AuditAction {
   std::string action;
   std::vector<std::string> words;
   std::string folder;
-  std::string public_key, head, key_file;
+  std::string public_key, head, key_file, seal_key;
   std::string since, until, older;
   AuditFilter filter;
   int64_t slower_than_ms = 0;
@@ -66,6 +66,13 @@ Result<AuditExpectation> expectation_of(const AuditAction& call) {
   return expectation;
 }
 
+// The log, with sealed contents opened where the call has their key.
+Result<AuditStore> opened_log(const AuditAction& call) {
+  AuditStore store = TRY(AuditStore::read(call.folder));
+  if (!call.seal_key.empty()) store.open_contents_with(TRY(AuditSealKey::read(call.seal_key)));
+  return store;
+}
+
 void print_fault(const AuditFault& fault) {
   const std::string place = fault.entry != 0  ? fmt::format("entry {}", fault.entry)
                             : fault.head != 0 ? fmt::format("head {}", fault.head)
@@ -77,20 +84,17 @@ Json verdict_json(const AuditVerdict& verdict) {
   Json faults = Json::array();
   for (const AuditFault& fault : verdict.faults)
     faults.push_back(Json{{"entry", fault.entry}, {"head", fault.head}, {"what", fault.what}});
-  Json json{{"intact", verdict.faults.empty()},
-            {"entries", verdict.n_entries},
-            {"heads", verdict.n_heads},
-            {"removed", verdict.n_removed},
-            {"lost", verdict.n_lost},
-            {"with_contents", verdict.n_with_contents},
-            {"without_contents", verdict.n_without_contents}};
+  Json json{{"intact", verdict.faults.empty()}, {"entries", verdict.n_entries},
+            {"heads", verdict.n_heads},         {"removed", verdict.n_removed},
+            {"lost", verdict.n_lost},           {"with_contents", verdict.n_with_contents},
+            {"sealed", verdict.n_sealed},       {"without_contents", verdict.n_without_contents}};
   json["faults"] = std::move(faults);
   if (verdict.last) json["head"] = hex_of(verdict.last->digest());
   return json;
 }
 
 Result<int> verify(const AuditAction& call) {
-  const AuditStore store = TRY(AuditStore::read(call.folder));
+  const AuditStore store = TRY(opened_log(call));
   const AuditExpectation expectation = TRY(expectation_of(call));
   AuditVerdict verdict;
   {
@@ -105,10 +109,11 @@ Result<int> verify(const AuditAction& call) {
   for (const AuditFault& fault : verdict.faults) print_fault(fault);
   if (verdict.faults.size() == kMaxAuditFaults) fmt::print("perhaps more\n");
   fmt::print(
-      "{}: {} entries in {} batches, {} removed on purpose, {} lost; contents of {}, not of "
-      "{}\n",
+      "{}: {} entries in {} batches, {} removed on purpose, {} lost; contents of {}, sealed of {}, "
+      "not of {}\n",
       verdict.faults.empty() ? "intact" : "not intact", verdict.n_entries, verdict.n_heads,
-      verdict.n_removed, verdict.n_lost, verdict.n_with_contents, verdict.n_without_contents);
+      verdict.n_removed, verdict.n_lost, verdict.n_with_contents, verdict.n_sealed,
+      verdict.n_without_contents);
   if (!expectation.key) fmt::print("signed by {}\n", hex_of(store.public_key()));
   if (verdict.last) fmt::print("head {}\n", hex_of(verdict.last->digest()));
   return code;
@@ -157,14 +162,16 @@ std::string shown_json(const Json& body) {
 }
 
 Status show(const AuditAction& call) {
-  const AuditStore store = TRY(AuditStore::read(call.folder));
+  const AuditStore store = TRY(opened_log(call));
   for (const std::string& word : call.words) {
     const int64_t number = TRY(number_of(word));
     const Json body = TRY(parse_json(TRY(store.body(number)), "entry", {.depth = 64}));
     fmt::print("{}", shown_json(body));
-    const auto contents = TRY(store.contents(number));
-    if (!contents) continue;
-    fmt::print("answer:\n{}", shown_lines(contents->text));
+    if (const auto contents = TRY(store.contents(number))) {
+      fmt::print("answer:\n{}", shown_lines(contents->text));
+    } else if (TRY(store.sealed(number))) {
+      fmt::print("prompt and answer are sealed: give --seal-key\n");
+    }
   }
   return {};
 }
@@ -272,9 +279,19 @@ Status head(const AuditAction& call) {
 }
 
 Status prove(const AuditAction& call) {
-  const AuditStore store = TRY(AuditStore::read(call.folder));
+  const AuditStore store = TRY(opened_log(call));
   const int64_t number = TRY(number_of(call.words[0]));
   print_json_line(TRY(audit_proof(store, number, call.contents)));
+  return {};
+}
+
+Status make_seal_key(const AuditAction& call) {
+  const std::string& file = call.words[0];
+  TRY(AuditSealKey::draw(file));
+  fmt::print(
+      "{0}      opens what is sealed; keep it away from the server\n"
+      "{0}.pub  for `ruvllm serve --audit-contents kept --audit-seal {0}.pub`\n",
+      file);
   return {};
 }
 
@@ -325,8 +342,9 @@ void declare(CommandLine& line, AuditAction& call) {
   line.example("ruvllm audit stats --since 2026-03-14", "Times, ends and errors of a day on");
   line.text("action", call.action, kAuditActions);
   line.choices({"verify", "replay", "list", "show", "stats", "export", "head", "prove",
-                "check-proof", "prune"});
-  line.words("what", call.words, "Numbers of entries for replay, show and prove; a proof's file");
+                "check-proof", "prune", "keygen"});
+  line.words("what", call.words,
+             "Numbers of entries for replay, show and prove; a file for check-proof and keygen");
   line.text("--log", call.folder,
             "The folder of the log; $XDG_DATA_HOME/ruvllm/audit or ~/.local/share/ruvllm/audit "
             "when absent");
@@ -339,6 +357,8 @@ void declare(CommandLine& line, AuditAction& call) {
     line.text("--head", call.head, "verify: a head seen earlier that must still be in the log");
     line.text("--key", call.key_file,
               "replay, prune: the file of the signing key, where it is not in the folder");
+    line.text("--seal-key", call.seal_key,
+              "verify, show, replay, prove: the file of keygen that opens sealed contents");
   }
   {
     const OptionGroup group(line, "Actions");
@@ -358,7 +378,7 @@ Result<int> replay(AuditAction& call) {
   for (const std::string& word : call.words) numbers.push_back(TRY(number_of(word)));
   call.rerun.key_file = call.key_file;
   call.rerun.json = call.json;
-  const AuditStore store = TRY(AuditStore::read(call.folder));
+  const AuditStore store = TRY(opened_log(call));
   if (call.all) {
     TRY(for_each_entry(store, call.filter, [&](const AuditRow& row) {
       numbers.push_back(row.number);
@@ -382,6 +402,7 @@ Result<int> act(const CommandLine& line, AuditAction& call) {
   if (call.action == "head") status = head(call);
   if (call.action == "prove") status = prove(call);
   if (call.action == "check-proof") status = check(call);
+  if (call.action == "keygen") status = make_seal_key(call);
   if (!status.ok()) return tl::unexpected(status);
   return kDone;
 }
@@ -389,13 +410,15 @@ Result<int> act(const CommandLine& line, AuditAction& call) {
 // What is wrong with the words of an action; empty: nothing.
 std::string wrong_words(const AuditAction& call) {
   const std::string& action = call.action;
-  constexpr std::array kAll{"verify", "replay", "list",  "show",        "stats",
-                            "export", "head",   "prove", "check-proof", "prune"};
+  constexpr std::array kAll{"verify", "replay", "list",        "show",  "stats", "export",
+                            "head",   "prove",  "check-proof", "prune", "keygen"};
   if (std::ranges::find(kAll, action) == kAll.end())
     return fmt::format("{}: give {}", action.empty() ? "no action" : action, kAuditActions);
-  const bool wants_one = action == "prove" || action == "check-proof";
+  const bool wants_file = action == "check-proof" || action == "keygen";
+  const bool wants_one = action == "prove" || wants_file;
   const bool wants = wants_one || action == "show" || (action == "replay" && !call.all);
-  if (wants && call.words.empty()) return action + ": give the number of an entry";
+  if (wants && call.words.empty())
+    return action + (wants_file ? ": give a file" : ": give the number of an entry");
   if (wants_one && call.words.size() > 1) return action + " takes one, not " + call.words[1];
   if (!wants && !call.words.empty()) return action + " takes no " + call.words[0];
   return {};

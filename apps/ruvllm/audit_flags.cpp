@@ -8,7 +8,8 @@
 namespace ruv {
 namespace {
 
-constexpr std::array kFlags{"--audit-contents", "--audit-key", "--audit-days", "--audit-sync"};
+constexpr std::array kFlags{"--audit-contents", "--audit-key", "--audit-seal", "--audit-days",
+                            "--audit-sync"};
 
 }  // namespace
 
@@ -24,6 +25,9 @@ void add_audit_flags(CommandLine& line, AuditCall& call) {
   line.text("--audit-key", call.key_file,
             "The file of the key that signs, made where it is missing; absent: audit.key in the "
             "folder");
+  line.text("--audit-seal", call.seal_file,
+            "Seal the contents that are kept, so that only the owner of the other half of this key "
+            "reads them: the .pub file of `ruvllm audit keygen`");
   line.integer("--audit-days", call.keep_days, 0, 36'500,
                "Older entries are removed, which the log says; 0: never");
   line.flag("--audit-sync", call.syncs,
@@ -40,9 +44,16 @@ Result<std::unique_ptr<AuditLog>> open_audit(const AuditCall& call) {
   if (!contents)
     return fail(Code::invalid, "--audit-contents '{}' is none of off, hashed and kept",
                 call.contents);
+  AuditLogOptions options{.contents = *contents, .keep_days = call.keep_days};
+  if (!call.seal_file.empty()) {
+    if (*contents != AuditContents::kept)
+      return fail(Code::invalid,
+                  "--audit-seal goes with --audit-contents kept: else nothing is kept");
+    options.seal = TRY(AuditSeal::read(call.seal_file));
+  }
   AuditStore store = TRY(
       AuditStore::open({.folder = call.folder, .key_file = call.key_file, .syncs = call.syncs}));
-  return AuditLog::start(std::move(store), {.contents = *contents, .keep_days = call.keep_days});
+  return AuditLog::start(std::move(store), options);
 }
 
 Result<std::string> shown_digest(const std::string& path, int n_threads) {

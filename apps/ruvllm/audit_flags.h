@@ -14,7 +14,8 @@ namespace ruv {
 struct AuditCall {
   std::string folder;  // empty: no log
   std::string contents = "hashed";
-  std::string key_file;  // empty: in the folder
+  std::string key_file;   // empty: in the folder
+  std::string seal_file;  // the open half; empty: kept contents are not sealed
   int64_t keep_days = 0;
   bool syncs = false;
 };

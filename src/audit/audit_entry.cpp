@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "audit/audit_seal.h"
 #include "audit/request_json.h"
 #include "ruv/version.h"
 
@@ -162,7 +163,8 @@ Result<std::optional<ContentDigests>> digests_in(const Json& body) {
 }
 
 AuditEntry answer_entry(const FinishedRequest& finished, uint64_t number, AuditContents contents,
-                        std::span<const AnsweringAdapter> adapters, const AuditKey& key) {
+                        std::span<const AnsweringAdapter> adapters, const AuditKey& key,
+                        const AuditSeal* seal) {
   AuditEntry entry{.body = entry_head("answer", finished.unix_ms)};
   Json& body = entry.body;
   const ServiceTerms& terms = finished.request.terms;
@@ -182,7 +184,13 @@ AuditEntry answer_entry(const FinishedRequest& finished, uint64_t number, AuditC
   if (!with_texts) return entry;
   EntryContents kept = contents_of(finished, key.salt_of(number));
   body["digests"] = digests_json(digests_of(kept));
-  if (contents == AuditContents::kept) entry.contents = std::move(kept);
+  if (contents != AuditContents::kept) return entry;
+  if (seal == nullptr) {
+    entry.contents = std::move(kept);
+  } else {
+    entry.sealed = seal->close(kept);
+    body["sealed"] = hex_of(sealed_digest(entry.sealed));
+  }
   return entry;
 }
 

@@ -13,6 +13,8 @@
 
 namespace ruv {
 
+class AuditSeal;
+
 // How much of a request a log keeps.
 enum class AuditContents : uint8_t {
   off,     // sizes, times and numeric options; nothing that texts could be guessed from
@@ -32,7 +34,9 @@ struct EntryContents {
 
 struct AuditEntry {
   Json body;
+  // Contents that are kept, in one of two forms.
   std::optional<EntryContents> contents = {};
+  std::string sealed = {};  // AuditSeal
 };
 
 // What queries look for, as the body says it; empty and 0 where it does not.
@@ -62,9 +66,11 @@ ContentDigests digests_of(const EntryContents& contents);
 // What the body says; nothing where it has none. Fails: corrupt.
 Result<std::optional<ContentDigests>> digests_in(const Json& body);
 
-// The entry of an answer under this number. `adapters`: those of finished.adapters.
+// The entry of an answer under this number. `adapters`: those of finished.adapters. `seal`: what
+// kept contents are sealed with; null: they are not.
 AuditEntry answer_entry(const FinishedRequest& finished, uint64_t number, AuditContents contents,
-                        std::span<const AnsweringAdapter> adapters, const AuditKey& key);
+                        std::span<const AnsweringAdapter> adapters, const AuditKey& key,
+                        const AuditSeal* seal);
 // That `n` answers are not in the log, as more ended than it could write, or writing failed.
 AuditEntry gap_entry(int64_t n, int64_t unix_ms);
 // That entries up to `last` were removed on purpose.

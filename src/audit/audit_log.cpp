@@ -104,7 +104,8 @@ bool AuditLog::write(std::vector<FinishedRequest>& batch, int64_t n_lost) {
       store_.append(batch.size() + n_gaps, now, [&](size_t i, int64_t number) -> AuditEntry {
         if (i < n_gaps) return gap_entry(n_lost, now);
         return answer_entry(batch[i - n_gaps], static_cast<uint64_t>(number), options_.contents,
-                            adapters[i - n_gaps], store_.key());
+                            adapters[i - n_gaps], store_.key(),
+                            options_.seal ? &*options_.seal : nullptr);
       });
   const Lock lock(mutex_);
   stats_.failure = head ? "" : head.error().message();

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 
+#include "audit/audit_seal.h"
 #include "audit/audit_store.h"
 #include "audit/file_digests.h"
 #include "base/thread.h"
@@ -14,6 +15,8 @@ namespace ruv {
 
 struct AuditLogOptions {
   AuditContents contents = AuditContents::hashed;
+  // What kept contents are sealed with; unset: anyone who can read the file can read them.
+  std::optional<AuditSeal> seal = {};
   // Requests that may wait, and their memory; further ones are lost, and counted.
   size_t max_waiting = 10'000;
   int64_t max_waiting_bytes = int64_t{256} << 20;

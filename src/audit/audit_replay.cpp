@@ -128,7 +128,9 @@ Result<Obstacle> AuditReplay::take_contents(const Json& body, Wanted& wanted,
     return Obstacle("its contents were changed: run `ruvllm audit verify`");
   if (prompt != nullptr) wanted.contents.prompt = bytes_of_ids(*prompt);
   if (prompt == nullptr && !wanted.has_answer)
-    return Obstacle("the log does not have its prompt: give it");
+    return Obstacle(body.find("sealed") != nullptr
+                        ? "its contents are sealed: give the key that opens them, or its prompt"
+                        : "the log does not have its prompt: give it");
   if (!wanted.has_answer && key == nullptr)
     return Obstacle("digests can only be compared with the log's key");
   const Digest found = digests_of(wanted.contents).prompt;

@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS contents (
   number INTEGER PRIMARY KEY,
   salt BLOB NOT NULL, prompt BLOB NOT NULL, answer BLOB NOT NULL, text BLOB NOT NULL
 );
+CREATE TABLE IF NOT EXISTS sealed (number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS heads (
   number INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL,
   unix_ms INTEGER NOT NULL, root BLOB NOT NULL, previous BLOB NOT NULL,
@@ -176,6 +177,12 @@ Status AuditStore::insert(int64_t number, const AuditEntry& entry, std::string_v
   row.bind(8, columns.time_ms);
   row.bind(9, columns.total_us);
   TRY(row.run());
+  if (!entry.sealed.empty()) {
+    DbStatement closed = TRY(database_.prepare("INSERT INTO sealed VALUES (?1, ?2)"));
+    closed.bind(1, number);
+    closed.bind(2, as_bytes(entry.sealed));
+    TRY(closed.run());
+  }
   if (!entry.contents) return {};
   DbStatement kept = TRY(database_.prepare("INSERT INTO contents VALUES (?1, ?2, ?3, ?4, ?5)"));
   kept.bind(1, number);
@@ -245,7 +252,9 @@ Result<int64_t> AuditStore::remove_before(int64_t unix_ms, int64_t now_ms) {
   TRY(append(1, now_ms, [&](size_t, int64_t) { return removal_entry(last, now_ms); }));
   DbTransaction change = TRY(DbTransaction::begin(database_));
   TRY(database_.run(fmt::format(
-      "DELETE FROM contents WHERE number <= {0}; DELETE FROM entries WHERE number <= {0}", last)));
+      "DELETE FROM contents WHERE number <= {0}; DELETE FROM sealed WHERE number <= {0};"
+      "DELETE FROM entries WHERE number <= {0}",
+      last)));
   TRY(change.commit());
   return n;
 }
@@ -254,11 +263,14 @@ Result<int64_t> AuditStore::remove_before(int64_t unix_ms, int64_t now_ms) {
 // be put in its place.
 Result<int64_t> AuditStore::remove_contents_before(int64_t unix_ms) {
   DbTransaction change = TRY(DbTransaction::begin(database_));
-  DbStatement row = TRY(database_.prepare(
-      "DELETE FROM contents WHERE number IN (SELECT number FROM entries WHERE time_ms < ?1)"));
-  row.bind(1, unix_ms);
-  TRY(row.run());
-  const int64_t n = TRY(database_.number("SELECT changes()"));
+  int64_t n = 0;
+  for (const char* const table : {"contents", "sealed"}) {
+    DbStatement row = TRY(database_.prepare(fmt::format(
+        "DELETE FROM {} WHERE number IN (SELECT number FROM entries WHERE time_ms < ?1)", table)));
+    row.bind(1, unix_ms);
+    TRY(row.run());
+    n += TRY(database_.number("SELECT changes()"));
+  }
   TRY(change.commit());
   return n;
 }
@@ -283,13 +295,25 @@ Result<std::optional<EntryContents>> AuditStore::contents(int64_t entry) const {
   DbStatement row =
       TRY(database_.prepare("SELECT salt, prompt, answer, text FROM contents WHERE number = ?1"));
   row.bind(1, entry);
-  if (!TRY(row.step())) return std::optional<EntryContents>();
+  if (!TRY(row.step())) {
+    if (!seal_key_) return std::optional<EntryContents>();
+    const std::optional<std::string> closed = TRY(sealed(entry));
+    if (!closed) return std::optional<EntryContents>();
+    return std::optional(TRY(seal_key_->open(*closed)));
+  }
   EntryContents contents;
   TRY(fill(contents.salt, row.text(0), fmt::format("the salt of entry {}", entry)));
   contents.prompt = row.text(1);
   contents.answer = row.text(2);
   contents.text = row.text(3);
   return std::optional(std::move(contents));
+}
+
+Result<std::optional<std::string>> AuditStore::sealed(int64_t entry) const {
+  DbStatement row = TRY(database_.prepare("SELECT bytes FROM sealed WHERE number = ?1"));
+  row.bind(1, entry);
+  if (!TRY(row.step())) return std::optional<std::string>();
+  return std::optional(std::string(row.text(0)));
 }
 
 Result<std::vector<Digest>> AuditStore::leaves(const AuditHead& head) const {

@@ -13,7 +13,7 @@
 #include <functional>
 #include <memory>
 
-#include "audit/audit_entry.h"
+#include "audit/audit_seal.h"
 #include "memory/database.h"
 
 namespace ruv {
@@ -49,6 +49,8 @@ class AuditStore {
   // To read it, without the key. Fails: not_found (there is no log), corrupt.
   static Result<AuditStore> read(const std::string& folder);
 
+  // Sealed contents are opened with this key from now on.
+  void open_contents_with(AuditSealKey key) { seal_key_.emplace(std::move(key)); }
   const std::string& folder() const { return folder_; }
   const PublicKey& public_key() const { return public_key_; }
   // Requires: opened with open().
@@ -72,7 +74,11 @@ class AuditStore {
   Result<AuditHead> head_of(int64_t entry) const;
   // Fails: not_found (no such entry, or removed), corrupt.
   Result<std::string> body(int64_t entry) const;
+  // Nothing where the log does not have them, or has them sealed and no key is there to open them.
+  // Fails: corrupt, as AuditSealKey::open.
   Result<std::optional<EntryContents>> contents(int64_t entry) const;
+  // Sealed contents as they are; nothing where there are none.
+  Result<std::optional<std::string>> sealed(int64_t entry) const;
   // The digests of a head's entries.
   Result<std::vector<Digest>> leaves(const AuditHead& head) const;
 
@@ -94,6 +100,7 @@ class AuditStore {
   std::string folder_;
   mutable Database database_;
   std::optional<AuditKey> key_;
+  std::optional<AuditSealKey> seal_key_;
   PublicKey public_key_;
 };
 

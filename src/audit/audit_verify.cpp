@@ -149,12 +149,21 @@ class AuditVerifier {
       fault(number, 0, digests.error().message());
       return {};
     }
+    const std::optional<std::string> sealed = TRY(store_.sealed(number));
+    if (sealed && hex_of(sealed_digest(*sealed)) != text_in(body, "sealed"))
+      fault(number, 0, "its sealed contents were changed: their digest is not the entry's");
     const auto contents = store_.contents(number);
-    if (!contents && contents.error().code() != Code::corrupt) return contents.error();
+    if (!contents && contents.error().code() != Code::corrupt &&
+        contents.error().code() != Code::invalid)
+      return contents.error();
     if (!contents) {
       fault(number, 0, contents.error().message());
     } else if (!*contents) {
-      if (*digests) ++verdict_.n_without_contents;
+      if (sealed) {
+        ++verdict_.n_sealed;
+      } else if (*digests) {
+        ++verdict_.n_without_contents;
+      }
     } else {
       ++verdict_.n_with_contents;
       check_digests(number, *digests, **contents);
@@ -177,7 +186,8 @@ class AuditVerifier {
   // The cursor over entries does not see contents whose entry is gone.
   Status check_strays() {
     DbStatement strays = TRY(store_.database().prepare(
-        "SELECT number FROM contents WHERE number NOT IN (SELECT number FROM entries) LIMIT 100"));
+        "SELECT number FROM (SELECT number FROM contents UNION SELECT number FROM sealed) "
+        "WHERE number NOT IN (SELECT number FROM entries) LIMIT 100"));
     while (TRY(strays.step())) fault(strays.integer(0), 0, "contents without an entry");
     return {};
   }

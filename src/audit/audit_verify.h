@@ -16,6 +16,7 @@ struct AuditVerdict {
   int64_t n_entries = 0;           // that are there
   int64_t n_removed = 0;           // that are not, as the log itself says
   int64_t n_with_contents = 0;     // whose contents are there
+  int64_t n_sealed = 0;            // whose contents are there, and no key opened them
   int64_t n_without_contents = 0;  // that have digests of contents, which are not there
   int64_t n_lost = 0;              // answers that the log says it does not have
   std::vector<AuditFault> faults;  // the first kMaxAuditFaults

@@ -4,6 +4,7 @@
 
 #include "audit/audit_entry.h"
 #include "audit/audit_proof.h"
+#include "audit/audit_seal.h"
 #include "audit/request_json.h"
 
 namespace {
@@ -21,10 +22,18 @@ void check_request(const ruv::Json& json) {
   expect(ruv::request_json(again->request, ruv::RequestTexts::with).dump() == once.dump());
 }
 
+// What anyone may have sealed for the log's reader.
+void check_contents(std::string_view bytes) {
+  const auto read = ruv::contents_of_bytes(bytes);
+  if (!read) return expect(!read.error().message().empty());
+  expect(ruv::bytes_of_contents(*read) == bytes);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check_contents(text);
   const auto json = ruv::parse_json(text, "entry", {.depth = 64, .values = 100'000});
   if (!json || !json->is_object()) return 0;
   (void)ruv::entry_columns(*json);

@@ -135,6 +135,40 @@ class Audit(unittest.TestCase):
         self.fails("entry 2: its answer was changed", "verify")
         self.fails("contents were changed", "replay", "2")
 
+    def test_sealed_contents_are_for_the_owner_of_the_key(self):
+        key = os.path.join(self.folder, "reader.key")
+        self.assertIn("--audit-seal", self.audit("keygen", key).stdout)
+        self.fails("exists", "keygen", key)
+        with Server(self.log, "--audit-contents", "kept", "--audit-seal", key + ".pub") as server:
+            said = server.ask("Hello, who is aboard the Brightwater?")["choices"][0]["message"]["content"]
+            server.post("/v1/embeddings", {"input": "a text"})
+        for file in pathlib.Path(self.log).iterdir():
+            self.assertNotIn(said.encode(), file.read_bytes())
+        self.assertEqual(self.lines("verify")[0]["sealed"], 2)
+        shown = self.audit("show", "1").stdout
+        self.assertNotIn(said, shown)
+        self.assertIn("prompt and answer are sealed", shown)
+        self.fails("contents are sealed", "replay", "1")
+        self.assertIn(said, self.audit("show", "1", "--seal-key", key).stdout)
+        results = [one["result"] for one in self.lines("replay", "--all", "--seal-key", key)]
+        self.assertEqual(results, ["same"] * 2)
+        self.assertEqual(self.lines("verify", "--seal-key", key)[0]["with_contents"], 2)
+        other = os.path.join(self.folder, "other.key")
+        self.audit("keygen", other)
+        self.fails("this key does not open them", "show", "1", "--seal-key", other)
+        self.fails("not a file that begins with", "show", "1", "--seal-key", key + ".pub")
+        self.change("UPDATE sealed SET bytes = x'00' || bytes WHERE number = 1")
+        self.fails("entry 1: its sealed contents were changed", "verify")
+
+    def test_a_server_takes_the_open_half_with_kept_contents_alone(self):
+        key = os.path.join(self.folder, "reader.key")
+        self.audit("keygen", key)
+        for words, arguments in (("the secret half", ("--audit-contents", "kept", "--audit-seal", key)),
+                                 ("goes with --audit-contents kept", ("--audit-seal", key + ".pub"))):
+            made = call("serve", "--port", "0", "--audit", self.log, *arguments)
+            self.assertEqual(made.returncode, 1, made.stderr)
+            self.assertIn(words, made.stderr)
+
     def test_what_was_noted_elsewhere_shows_a_cut(self):
         self.write_log()
         seen = self.lines("head")[0]
