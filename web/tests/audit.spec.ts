@@ -179,6 +179,25 @@ test("a log of digests says that it has no texts", async ({ page, hashing }) => 
   await expect(page.getByRole("dialog", { name: "Entry 99" }).getByRole("alert")).toBeVisible();
 });
 
+test("sealed contents are said to be sealed", async ({ page }) => {
+  const program = await startProgram((folder) => {
+    const made = spawnSync(kBinary, ["audit", "keygen", `${folder}/reader.key`], { encoding: "utf8" });
+    expect(made.status, made.stderr).toBe(0);
+    return ["--audit", `${folder}/audit`, "--audit-contents", "kept", "--audit-seal", `${folder}/reader.key.pub`];
+  });
+  try {
+    await chat(program.url, "Hello");
+    await untilWritten(program.url, 1);
+    await page.goto(`${program.url}/#/audit/1`);
+    const dialog = page.getByRole("dialog", { name: "Entry 1" });
+    await expect(dialog).toContainText("The prompt and the answer are sealed from the server.");
+    await expect(dialog.getByText("sealed", { exact: true })).toBeVisible();
+    await expect(dialog.getByRole("heading", { name: "Answer" })).toHaveCount(0);
+  } finally {
+    await program.stop();
+  }
+});
+
 test("the present head is copied", async ({ page, keeping }) => {
   await chat(keeping.url, "Hello");
   await untilWritten(keeping.url, 1);

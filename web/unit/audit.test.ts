@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { keptOf } from "../src/audit/entry.tsx";
 import { linesOf, tableOf } from "../src/audit/export.ts";
 import { kNoFilter, queryOf, spanOf } from "../src/audit/filter.ts";
 import { rowsOf } from "../src/audit/rows.ts";
@@ -78,6 +79,14 @@ test("entries are written as lines and as a table", () => {
   const found = [entryOf({ number: 3, time_ms: 9, id: '=x"', tenant: "a,b", model: "m", finish: "stop", times: { total_ms: 1.5 }, tokens: { prompt: 7 } }), entryOf(null)];
   assert.equal(linesOf(found).split("\n")[1], "{}");
   assert.deepEqual(tableOf(found).split("\n").slice(1), ['3,9,"\'=x""","a,b",m,stop,1.5,,,,7,0,0,', "0,0,,,,,,,,,0,0,0,", ""]);
+});
+
+test("what the log has of prompt and answer is said", () => {
+  const digests = { prompt: "aa" };
+  assert.match(keptOf(entryOf({ digests, text: "" })), /^The log keeps the prompt and the answer:/);
+  assert.match(keptOf(entryOf({ digests, sealed: "bb" })), /sealed/);
+  assert.match(keptOf(entryOf({ digests })), /digests of the prompt and the answer, not the texts/);
+  assert.match(keptOf(entryOf({})), /nothing/);
 });
 
 test("parts of entries become rows", () => {

@@ -50,6 +50,9 @@ export function keptOf(of: Entry): string {
   if (typeof of.body.text === "string") {
     return "The log keeps the prompt and the answer: the entry can be run again with ruvllm audit replay.";
   }
+  if (text(of.body.sealed)) {
+    return "The prompt and the answer are sealed from the server. Where they are not pruned, ruvllm audit show --seal-key opens them.";
+  }
   if (isObject(of.body.digests)) return "The log keeps digests of the prompt and the answer, not the texts.";
   return "The log keeps nothing of the prompt and the answer.";
 }
@@ -113,6 +116,7 @@ function Shown({ of }: { of: Entry }) {
   const { body } = of;
   const request = isObject(body.request) ? body.request : {};
   const { params, ...other } = request;
+  const digests = body.sealed === undefined ? body.digests : { ...(isObject(body.digests) ? body.digests : {}), sealed: body.sealed };
   const isAnswer = body.kind === "answer";
   const error = of.errorCode && `: ${of.errorCode} ${of.errorMessage}`;
   const rows: [string, ComponentChildren][] = [
@@ -136,7 +140,7 @@ function Shown({ of }: { of: Entry }) {
         <Part title="Times" of={body.times} />
         <Part title="Model and machine" of={body.engine} />
         <Part title="Adapters" of={body.adapters} />
-        <Part title="Digests" of={body.digests} isOpen />
+        <Part title="Digests" of={digests} isOpen />
       </div>
     </>
   );
