@@ -102,8 +102,7 @@ ApiResult<FileForm> read_form(const std::vector<FormPart>& parts) {
   return tl::unexpected(wrong_part("expires_after", "'expires_after' needs anchor and seconds"));
 }
 
-// POST /v1/files. Two uploads at the same time may both find room, so that the bound is passed by
-// what comes at once, at most.
+// POST /v1/files.
 ApiResult<Json> upload_file(const ServerParts& server, const HttpRequest& http) {
   const StoreOwner owner = TRY(owner_of(server, http));
   if (http.content_type != "multipart/form-data") {
@@ -124,16 +123,16 @@ ApiResult<Json> upload_file(const ServerParts& server, const HttpRequest& http) 
   file.created_s = owner.now_s;
   file.n_bytes = std::ssize(form.file->content);
   if (form.expires_after_s > 0) file.expires_s = owner.now_s + form.expires_after_s;
-  const int64_t n_bytes = TRY(remembered(memory, memory.catalog().n_file_bytes(owner.number)));
-  if (n_bytes + file.n_bytes > memory.options().max_file_bytes) {
+  const int64_t max_bytes = memory.options().max_file_bytes;
+  if (!TRY(remembered(
+          memory, memory.catalog().add_file(owner.number, file, form.file->content, max_bytes)))) {
     return tl::unexpected(ApiError(
         507, "invalid_request_error",
         fmt::format("the files would have more than {} bytes: delete some, or start the server "
                     "with a higher --memory-files-mib",
-                    memory.options().max_file_bytes),
+                    max_bytes),
         "file", "files_full"));
   }
-  TRY(remembered(memory, memory.catalog().add_file(owner.number, file, form.file->content)));
   return file_json(file);
 }
 
@@ -161,17 +160,12 @@ ApiResult<Json> show_file(const ServerParts& server, const HttpRequest& http) {
   return file_json(TRY(find_file(owner, http.path_tail)));
 }
 
-// DELETE /v1/files/{id}. It leaves the vector stores that have it first: if that fails, it is still
-// there and can be deleted again.
+// DELETE /v1/files/{id}.
 ApiResult<Json> delete_file(const ServerParts& server, const HttpRequest& http) {
   const StoreOwner owner = TRY(owner_of(server, http));
   TRY(check_no_query(http));
   const CatalogFile file = TRY(find_file(owner, http.path_tail));
-  ServedMemory& memory = owner.memory;
-  for (const std::string& store : TRY(remembered(memory, memory.catalog().stores_of(file.id)))) {
-    TRY(remove_from_store(owner, store, file.id));
-  }
-  TRY(remembered(memory, memory.catalog().remove_file(owner.number, file.id)));
+  TRY(delete_file_of(owner, file.id));
   return Json{{"id", file.id}, {"object", "file"}, {"deleted", true}};
 }
 

@@ -31,6 +31,10 @@ CREATE TABLE entries(
 CREATE INDEX entries_of_file ON entries(file);
 )";
 
+// Catalogs of earlier versions had no such index.
+constexpr const char* kExpiryIndex =
+    "CREATE INDEX IF NOT EXISTS files_by_expiry ON files(tenant, expires_s) WHERE expires_s > 0";
+
 // Makes the tables of a new file, and refuses a file that is not such a catalog.
 Status prepare_catalog(Database& database, const std::string& path) {
   const int64_t application = TRY(database.number("PRAGMA application_id"));
@@ -123,6 +127,7 @@ Result<bool> was_removed(DbStatement& statement) {
 Result<std::unique_ptr<MemoryCatalog>> MemoryCatalog::open(const std::string& path, bool syncs) {
   Database database = TRY(Database::open(path, syncs));
   TRY(prepare_catalog(database, path));
+  TRY(database.run(kExpiryIndex));
   return std::unique_ptr<MemoryCatalog>(new MemoryCatalog(std::move(database)));
 }
 
@@ -142,8 +147,13 @@ Result<int64_t> MemoryCatalog::tenant(std::string_view name) {
   return fail(Code::internal, "a tenant that was written is not there");
 }
 
-Status MemoryCatalog::add_file(int64_t tenant, const CatalogFile& file, std::string_view content) {
+// The sum and the row are one step for other uploads, which would find the same room.
+Result<bool> MemoryCatalog::add_file(int64_t tenant, const CatalogFile& file,
+                                     std::string_view content, int64_t max_bytes) {
   const Lock held(using_);
+  const int64_t n_bytes = TRY(database_.number(
+      fmt::format("SELECT coalesce(sum(n_bytes), 0) FROM files WHERE tenant = {}", tenant)));
+  if (file.n_bytes > max_bytes - n_bytes) return false;
   DbStatement row = TRY(database_.prepare(
       "INSERT INTO files(id, tenant, name, purpose, created_s, n_bytes, expires_s, content)"
       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"));
@@ -155,7 +165,8 @@ Status MemoryCatalog::add_file(int64_t tenant, const CatalogFile& file, std::str
   row.bind(6, file.n_bytes);
   row.bind(7, file.expires_s);
   row.bind(8, as_bytes(content));
-  return row.run();
+  TRY(row.run());
+  return true;
 }
 
 Result<std::optional<CatalogFile>> MemoryCatalog::file(int64_t tenant, std::string_view id) {
@@ -191,10 +202,15 @@ Result<std::vector<CatalogFile>> MemoryCatalog::files(int64_t tenant, const Cata
   return files;
 }
 
-Result<int64_t> MemoryCatalog::n_file_bytes(int64_t tenant) {
+Result<std::vector<std::string>> MemoryCatalog::expired_files(int64_t tenant, int64_t now_s) {
   const Lock held(using_);
-  return database_.number(
-      fmt::format("SELECT coalesce(sum(n_bytes), 0) FROM files WHERE tenant = {}", tenant));
+  DbStatement statement = TRY(database_.prepare(
+      "SELECT id FROM files WHERE tenant = ?1 AND expires_s > 0 AND expires_s <= ?2"));
+  statement.bind(1, tenant);
+  statement.bind(2, now_s);
+  std::vector<std::string> ids;
+  while (TRY(statement.step())) ids.emplace_back(statement.text(0));
+  return ids;
 }
 
 // Requires: using_ is held.

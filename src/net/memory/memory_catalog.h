@@ -65,16 +65,18 @@ class MemoryCatalog {
   // A number for a tenant, the same each time and from 1.
   Result<int64_t> tenant(std::string_view name);
 
+  // False: all files of the tenant would have more than `max_bytes` together, and it was not added.
   // Fails: invalid (the id is taken), as all that adds.
-  Status add_file(int64_t tenant, const CatalogFile& file, std::string_view content);
+  Result<bool> add_file(int64_t tenant, const CatalogFile& file, std::string_view content,
+                        int64_t max_bytes);
   Result<std::optional<CatalogFile>> file(int64_t tenant, std::string_view id);
   // Empty where there is none.
   Result<std::string> content(int64_t tenant, std::string_view id);
   // `purpose`: empty: any.
   Result<std::vector<CatalogFile>> files(int64_t tenant, const CatalogPage& page,
                                          std::string_view purpose);
-  // All files of a tenant together, in bytes.
-  Result<int64_t> n_file_bytes(int64_t tenant);
+  // Ids of a tenant's files that have expired.
+  Result<std::vector<std::string>> expired_files(int64_t tenant, int64_t now_s);
   Result<bool> remove_file(int64_t tenant, std::string_view id);
 
   Status add_store(int64_t tenant, const CatalogStore& store);

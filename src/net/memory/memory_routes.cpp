@@ -17,7 +17,7 @@ ApiResult<MemoryRequest> call_of(ServedModels& models, const ServerCall& call,
                                  const std::shared_ptr<Reply>& reply) {
   ServedMemory* const memory = TRY(memory_of(call.server));
   const std::string user = TRY(read_terms(call.body)).tenant;
-  return MemoryRequest{models, *memory, TRY(tenant_of(call.http, user)), reply};
+  return MemoryRequest{models, *memory, TRY(tenant_of(call.http, user)), reply, call.http.id};
 }
 
 // Without the field it is what the name ends with; a text under the name of a PDF file is its text.

@@ -126,6 +126,53 @@ TEST_F(ShelfTest, AStartRemovesStoresThatWereDeleted) {
   EXPECT_TRUE(std::filesystem::exists(folder_ + "/vs_kept"));
 }
 
+// What has expired is in no list, in no store and in no room of its owner, whatever is asked for.
+TEST(MemoryRoutes, ExpiredFilesLeaveTheirStores) {
+  CaseMemory memory;
+  CaseServer server(nullptr, nullptr, "", memory.get());
+  MemoryCatalog& catalog = memory.get()->catalog();
+  const int64_t tenant = *catalog.tenant("");
+  const auto ask = [&](const char* method, const std::string& path, const Json& body = {}) {
+    Json request = {{"method", method}, {"path", path}};
+    if (body.is_object()) request["body"] = body;
+    return server.answer({{"request", request}}).at("body");
+  };
+  CatalogFile file{.id = "file-a", .name = "a.txt", .n_bytes = 8};
+  ASSERT_TRUE(catalog.add_file(tenant, file, "the word", 8).value_or(false));
+  const std::string store =
+      ask("POST", "/v1/vector_stores", {{"file_ids", {"file-a"}}})["id"].get<std::string>();
+  const std::string inside = "/v1/vector_stores/" + store;
+  const auto found = [&] { return ask("POST", inside + "/search", {{"query", "word"}})["data"]; };
+  ASSERT_EQ(found().size(), 1U);
+
+  auto database = Database::open(memory.get()->options().folder + "/catalog.db", false);
+  ASSERT_TRUE(database);
+  ASSERT_TRUE(database->run("UPDATE files SET expires_s = 1700000001").ok());
+  EXPECT_EQ(found().size(), 0U);
+  EXPECT_EQ(ask("GET", inside + "/files")["data"].size(), 0U);
+  EXPECT_EQ(ask("GET", "/v1/files")["data"].size(), 0U);
+  file.id = "file-b";
+  EXPECT_TRUE(catalog.add_file(tenant, file, "the word", 8).value_or(false));
+}
+
+TEST(MemoryRoutes, FilesThatComeAtOnceShareTheRoom) {
+  CaseMemory memory;
+  MemoryCatalog& catalog = memory.get()->catalog();
+  std::atomic<int> n_added = 0;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.emplace_back([&, i] {
+      for (int k = 0; k < 5; ++k) {
+        const CatalogFile file{.id = fmt::format("file-{}-{}", i, k), .n_bytes = 10};
+        if (catalog.add_file(1, file, "0123456789", 75).value_or(false)) ++n_added;
+      }
+    });
+  }
+  for (std::thread& one : clients) one.join();
+  EXPECT_EQ(n_added, 7);
+  EXPECT_TRUE(catalog.add_file(2, {.id = "other", .n_bytes = 75}, "", 75).value_or(false));
+}
+
 // An id has no slashes, so that a path below one is not taken for an id.
 TEST(MemoryRoutes, AWrongMethodBelowAnIdIsNamed) {
   CaseMemory memory;

@@ -55,6 +55,7 @@ ApiResult<VectorRequest> request_for(const OpenAiService& service, const MemoryR
   VectorRequest request;
   request.pooling = info->pooling;
   request.terms.tenant = call.tenant;
+  request.terms.request_id = call.id;
   for (const std::string& text : job.texts) {
     request.texts.push_back(
         TRY(ids_of_text(service, *info, text, job.purpose, request.texts.size())));

@@ -18,6 +18,7 @@ struct MemoryRequest {
   ServedMemory& memory;
   std::string tenant;
   std::shared_ptr<Reply> reply;
+  std::string id = {};  // of the request
 };
 
 // The memory of a server. Fails: 400 memory_off, naming the option.

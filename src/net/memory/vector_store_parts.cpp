@@ -42,7 +42,21 @@ ApiResult<StoreOwner> owner_of(const ServerParts& server, const HttpRequest& htt
   ServedMemory* const memory = TRY(memory_of(server));
   const std::string tenant = TRY(tenant_of(http, ""));
   const int64_t number = TRY(remembered(*memory, memory->catalog().tenant(tenant)));
-  return StoreOwner{*memory, tenant, number, server.unix_time(), http};
+  StoreOwner owner{*memory, tenant, number, server.unix_time(), http};
+  for (const std::string& id :
+       TRY(remembered(*memory, memory->catalog().expired_files(number, owner.now_s)))) {
+    TRY(delete_file_of(owner, id));
+  }
+  return owner;
+}
+
+ApiResult<void> delete_file_of(const StoreOwner& owner, const std::string& id) {
+  ServedMemory& memory = owner.memory;
+  for (const std::string& store : TRY(remembered(memory, memory.catalog().stores_of(id)))) {
+    TRY(remove_from_store(owner, store, id));
+  }
+  TRY(remembered(memory, memory.catalog().remove_file(owner.number, id)));
+  return {};
 }
 
 ApiResult<bool> delete_store(const StoreOwner& owner, const std::string& id) {
@@ -63,13 +77,8 @@ ApiResult<CatalogStore> find_store(const StoreOwner& owner, const std::string& i
   return std::move(*found);
 }
 
-// A file that has expired is removed by the first request that asks for it; stores keep its chunks.
 ApiResult<CatalogFile> find_file(const StoreOwner& owner, const std::string& id) {
   auto found = TRY(remembered(owner.memory, owner.memory.catalog().file(owner.number, id)));
-  if (found && found->expires_s > 0 && found->expires_s <= owner.now_s) {
-    TRY(remembered(owner.memory, owner.memory.catalog().remove_file(owner.number, id)));
-    found.reset();
-  }
   if (!found) return tl::unexpected(nothing_of("file", id));
   return std::move(*found);
 }

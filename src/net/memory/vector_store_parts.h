@@ -18,7 +18,8 @@ struct StoreOwner {
   int64_t now_s = 0;   // seconds since 1970
   const HttpRequest& http;
 };
-// Fails: 400 memory_off.
+// Files of the tenant that have expired are deleted first. Fails: 400 memory_off, as
+// delete_file_of.
 ApiResult<StoreOwner> owner_of(const ServerParts& server, const HttpRequest& http);
 
 // A store that is there; one that has expired is deleted. Fails: 404.
@@ -29,6 +30,9 @@ ApiResult<CatalogEntry> find_entry(const StoreOwner& owner, const std::string& s
                                    const std::string& file);
 // With all that is in it. False: it was not there.
 ApiResult<bool> delete_store(const StoreOwner& owner, const std::string& id);
+// A file, and its chunks in all stores, which go first: if that fails, it is still there and can be
+// deleted again.
+ApiResult<void> delete_file_of(const StoreOwner& owner, const std::string& id);
 // A file's chunks are not found any more. False: the store did not have it.
 ApiResult<bool> remove_from_store(const StoreOwner& owner, const std::string& store,
                                   const std::string& file);

@@ -155,7 +155,7 @@ ApiResult<void> create_store(ServedModels& models, const ServerCall& http,
     send_response(reply, {.body = TRY(end()).dump()});
     return {};
   }
-  return add_files({models, memory, owner.tenant, reply}, owner,
+  return add_files({models, memory, owner.tenant, reply, owner.http.id}, owner,
                    {store.id, std::move(files), begin, undo, end});
 }
 
@@ -191,7 +191,7 @@ ApiResult<void> add_store_file(ServedModels& models, const ServerCall& http,
     if (entry) return entry_json(store, *entry, attributes);
     return tl::unexpected(api_error(Status(Code::not_found, "the store was deleted meanwhile")));
   };
-  return add_files({models, memory, owner.tenant, reply}, owner,
+  return add_files({models, memory, owner.tenant, reply, owner.http.id}, owner,
                    {store.id, {std::move(added)}, {}, {}, end});
 }
 
@@ -324,8 +324,8 @@ ApiResult<void> search_store(ServedModels& models, const ServerCall& http,
                        ranking](const StoreFindings& findings) {
     return findings_page(memory, id, queries, ranking, findings);
   };
-  return search_and_answer({models, memory, owner.tenant, reply}, memory.store_folder(store.id),
-                           std::move(search), answer);
+  return search_and_answer({models, memory, owner.tenant, reply, owner.http.id},
+                           memory.store_folder(store.id), std::move(search), answer);
 }
 
 // GET /v1/vector_stores. Those that have expired are shown as such until they are asked for.

@@ -101,7 +101,7 @@ class FieldEffects : public testing::Test {
       CatalogFile file;
       file.id = file.name = id;
       file.n_bytes = std::ssize(kText);
-      EXPECT_TRUE(catalog.add_file(tenant, file, kText).ok());
+      EXPECT_TRUE(catalog.add_file(tenant, file, kText, 1000).value_or(false));
     }
     CatalogStore store;
     store.id = "a";
