@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numeric>
 
 #include "base/folder.h"
 #include "base/rng.h"
 #include "base/test_share.h"
+#include "memory/piece_file.h"
 
 namespace ruv::vector_index_test {
 namespace {
@@ -147,6 +149,40 @@ TEST_F(VectorIndexTest, ACheckpointThatWasCutShortChangesNothing) {
   ASSERT_TRUE(newer);
   EXPECT_EQ(answers(**newer), wanted);
   EXPECT_FALSE(fs::exists(before + "/log-0"));
+}
+
+// Graphs of version 1 have no codes in them: they are made of the rows.
+TEST_F(VectorIndexTest, AGraphOfVersionOneIsOpened) {
+  constexpr int64_t kNodes = 40, kCodeBytes = 64 + 2 * sizeof(float);  // a padded row, its scale
+  std::vector<std::vector<VectorIndex::Found>> wanted;
+  std::string graph;
+  {
+    auto index = open();
+    std::vector<int64_t> ids(kNodes);
+    std::iota(ids.begin(), ids.end(), 100);
+    ASSERT_TRUE(index->add(ids, drawn(kNodes), pool_).ok());
+    ASSERT_TRUE(index->checkpoint().ok());
+    wanted = answers(*index);
+    graph = (fs::path(options_.folder) / "graph-1").string();
+  }
+  std::string payload;
+  {
+    const auto mapping = MappedFile::open(graph);
+    ASSERT_TRUE(mapping);
+    PieceReader file(mapping->bytes(), graph);
+    for (auto byte = file.get<char>(); byte; byte = file.get<char>()) payload += *byte;
+  }
+  ASSERT_EQ(payload.substr(0, 8), "RVGRAPH2");
+  payload[7] = '1';
+  const size_t n_ends = kNodes * 2 * sizeof(int64_t);  // ids and hashes
+  payload.erase(payload.size() - n_ends - kNodes * kCodeBytes, kNodes * kCodeBytes);
+  auto writer = PieceWriter::create(graph);
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(writer->write(as_bytes(payload)).ok());
+  ASSERT_TRUE(writer->commit().ok());
+  auto index = open();
+  ASSERT_TRUE(index);
+  EXPECT_EQ(answers(*index), wanted);
 }
 
 TEST_F(VectorIndexTest, WhatIsNotTheIndexIsRefusedByName) {
