@@ -117,6 +117,8 @@ def prequential(runs, kind, what, seeds, ways, more=()):
         mean = sum(nll(own) for _, own in rows) / len(rows)
         whole = interval([nll(own) / nll(base) - 1 for base, own in rows])
         late = interval([nll(own, third) / nll(base, third) - 1 for base, own in rows])
+        if name == "nothing":
+            whole = late = ""
         ends = [row for _, own in rows for row in own if "end" in row and "held_out" in row]
         text = interval([e["held_out"] / e["base_held_out"] - 1 for e in ends]) if ends else ""
         kls = [e["divergence"] for e in ends if "divergence" in e]
