@@ -41,6 +41,9 @@ struct MemoryCall {
   bool yes = false;
   bool json = false;
   bool vectors = false;
+  int64_t n_related = 0;
+  int64_t most_visited = 256;
+  bool remembers = false;
 };
 
 std::string folder_of(const MemoryCall& call) {
@@ -131,11 +134,13 @@ void print_found(const FoundChunk& chunk, int64_t place, bool json) {
         {"end", chunk.end},     {"headings", chunk.headings},       {"text", chunk.text},
         {"score", chunk.score}, {"vector_rank", chunk.vector_rank}, {"word_rank", chunk.word_rank}};
     if (chunk.page > 0) found["page"] = chunk.page;
+    if (chunk.related > 0) found["related"] = chunk.related;
     if (chunk.vector_rank > 0) found["similarity"] = 1 - double{chunk.distance};
     print_json_line(found);
     return;
   }
-  const std::string where = place_of(chunk.page, chunk.headings);
+  std::string where = place_of(chunk.page, chunk.headings);
+  if (chunk.related > 0) where += where.empty() ? "(related)" : " (related)";
   fmt::print("{}. {}:{}-{}{}{}\n{}\n", place, shown_text(chunk.document, kWholeText), chunk.first,
              chunk.end, where.empty() ? "" : "  ", shown_text(where, kWholeText),
              shown_lines(chunk.text));
@@ -147,6 +152,9 @@ Status search(const CommandLine& line, const MemoryCall& call, WorkerPool& pool)
   const MemoryStore::Kind known = TRY(MemoryStore::kind_of(folder_of(call)));
   MemoryQuery query{.words = words, .k = call.k};
   query.metadata = TRY(metadata_of(call.metadata));
+  query.n_related = call.n_related;
+  query.most_visited = call.most_visited;
+  query.remembers = call.remembers;
   std::vector<float> vector;
   MemoryStore::Kind kind = known;
   if (!call.words_only) {
@@ -212,6 +220,7 @@ Status stats(const MemoryCall& call, WorkerPool& pool) {
                          {"n_documents", stats.n_documents},
                          {"n_chunks", stats.n_chunks},
                          {"n_vectors", stats.n_vectors},
+                         {"n_edges", stats.n_edges},
                          {"n_text_bytes", stats.n_text_bytes}});
     return {};
   }
@@ -219,7 +228,7 @@ Status stats(const MemoryCall& call, WorkerPool& pool) {
       "folder     {}\nembedder   {}\nvectors    {} of {} numbers, codes {}\ndocuments  {}, {}\n",
       folder_of(call), stats.embedder, stats.n_vectors, stats.n_dims, name_of(store->codes()),
       stats.n_documents, readable_bytes(stats.n_text_bytes));
-  fmt::print("chunks     {}\n", stats.n_chunks);
+  fmt::print("chunks     {}, {} edges\n", stats.n_chunks, stats.n_edges);
   return {};
 }
 
@@ -271,6 +280,13 @@ void declare(CommandLine& line, MemoryCall& call) {
     const OptionGroup group(line, "Searching");
     line.integer("--top,-k", call.k, 1, 10'000, "How many chunks");
     line.flag("--words-only", call.words_only, "By words alone, without a model");
+    line.integer("--related", call.n_related, 0, 1000,
+                 "How many chunks are added that edges lead to from those found");
+    line.integer("--visit", call.most_visited, 1, 10'000,
+                 "How many chunks are visited for --related: more find what is farther away, and "
+                 "take longer");
+    line.flag("--remember", call.remembers,
+              "Strengthen the edges between the chunks that are found, for --related");
   }
   line.flag("--vectors", call.vectors,
             "Export vectors, too, so that import needs no model: a store of another model refuses "

@@ -62,6 +62,10 @@ void DbStatement::bind(int parameter, Bytes bytes) {
   sqlite3_bind_blob64(statement_, parameter, bytes.data(), bytes.size(), SQLITE_STATIC);
 }
 
+void DbStatement::bind_real(int parameter, double number) {
+  sqlite3_bind_double(statement_, parameter, number);
+}
+
 Result<bool> DbStatement::step() {
   const int result = sqlite3_step(statement_);
   if (result == SQLITE_ROW) return true;
@@ -70,6 +74,8 @@ Result<bool> DbStatement::step() {
 }
 
 int64_t DbStatement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+
+double DbStatement::real(int column) const { return sqlite3_column_double(statement_, column); }
 
 std::string_view DbStatement::text(int column) const {
   const auto* const bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));

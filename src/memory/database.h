@@ -23,10 +23,12 @@ class DbStatement {
   void bind(int parameter, int64_t number);
   void bind(int parameter, std::string_view text);
   void bind(int parameter, Bytes bytes);
+  void bind_real(int parameter, double number);
   // The next row. False: there is none. Fails: as Database::run.
   Result<bool> step();
   // Columns of the row, from 0. Texts are valid until the next step.
   int64_t integer(int column) const;
+  double real(int column) const;
   std::string_view text(int column) const;
   // Ends the statement, which may be bound and stepped anew.
   void reset();

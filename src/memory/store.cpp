@@ -140,7 +140,9 @@ Result<int64_t> MemoryStore::add(const NewDocument& document, WorkerPool& pool) 
   const int64_t id = database_.last_id();
   const std::vector<int64_t> ids = TRY(insert_rows(document, id));
   TRY(index_->add(ids, document.vectors, pool));
-  if (const Status status = change.commit(); !status.ok()) {
+  Status status = link_chunks(ids, true);
+  if (status.ok()) status = change.commit();
+  if (!status.ok()) {
     // Where this fails as well, they are removed when the store is opened the next time.
     (void)drop_vectors(ids, pool);
     return tl::unexpected(status);
@@ -193,6 +195,7 @@ Result<MemoryStore::Stats> MemoryStore::stats() const {
   stats.n_vectors = index_->size();
   stats.n_bytes = index_->n_bytes();
   stats.n_damaged = index_->n_damaged();
+  stats.n_edges = TRY(database_.number("SELECT count(*) FROM edges"));
   return stats;
 }
 

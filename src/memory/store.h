@@ -86,6 +86,9 @@ struct FoundChunk {
   double score = 0;
   int64_t vector_rank = 0, word_rank = 0;
   float distance = 0;  // 1 - cosine, where vector_rank > 0
+  // Above 0: it was not found but is related to chunks that were; its share of a walk from them
+  // (memory/chunk_graph.h). Its score and ranks are 0.
+  double related = 0;
 };
 
 struct MemoryQuery {
@@ -99,6 +102,14 @@ struct MemoryQuery {
   MetadataFilter filter = {};
   // How many results of each search are merged; at least k.
   int64_t n_candidates = 50;
+  // As many chunks that edges lead to from those found are added after them; 0 to 1000.
+  int64_t n_related = 0;
+  // Chunks that are visited for that, 1 to 10000: more find what is farther away, and cost 10 us
+  // each or so.
+  int64_t most_visited = 256;
+  // Strengthens the edges between the chunks that are found, which is a change.
+  bool remembers = false;
+  int64_t now_s = 0;  // seconds since 1970, for what edges are worth; 0: now
 };
 
 class MemoryStore {
@@ -158,6 +169,7 @@ class MemoryStore {
     int64_t n_dims = 0, n_documents = 0, n_chunks = 0, n_vectors = 0, n_text_bytes = 0;
     int64_t n_bytes = 0;    // memory, as n_bytes() has it
     int64_t n_damaged = 0;  // vectors that were removed at open()
+    int64_t n_edges = 0;    // between chunks
   };
   Result<Stats> stats() const;
   // Memory of the vectors, their codes and graph, in bytes. Requires: no change runs.
@@ -187,6 +199,13 @@ class MemoryStore {
   Result<std::vector<int64_t>> allowed(const MetadataFilter& filter) const;
   Result<std::vector<int64_t>> by_words(const MemoryQuery& query) const;
   Result<std::vector<VectorIndex::Found>> by_vector(const MemoryQuery& query) const;
+  // Adds chunks that are related to those found.
+  Status add_related(const MemoryQuery& query, std::vector<FoundChunk>& found) const;
+  Status remember(const MemoryQuery& query, std::span<const FoundChunk> found) const;
+  // Edges of chunks to each other and to those with near vectors, in the caller's transaction.
+  Status link_chunks(std::span<const int64_t> ids, bool is_document);
+  // The same for chunks of an older version.
+  Status link_older_chunks();
   // Fills in the chunk of an id.
   Result<bool> read_chunk(FoundChunk& chunk) const;
 

@@ -103,6 +103,7 @@ Result<std::unique_ptr<MemoryStore>> MemoryStore::open(const MemoryStoreOptions&
       new MemoryStore(options, std::move(database), std::move(index)));
   TRY(store->claim());
   TRY(store->reconcile(pool));
+  TRY(store->link_older_chunks());
   return store;
 }
 
@@ -130,6 +131,34 @@ Status MemoryStore::reconcile(WorkerPool& pool) {
   std::ranges::set_difference(ids, chunks, std::back_inserter(others));
   TRY(index_->remove(others, pool));
   return {};
+}
+
+// Some at a time, so that what was done before a crash need not be done again.
+Status MemoryStore::link_older_chunks() {
+  constexpr int64_t kAtOnce = 256;
+  const int64_t end = TRY(database_.number("SELECT value FROM about WHERE key = 'link_to'"));
+  if (end == 0) return {};
+  int64_t linked = TRY(database_.number("SELECT value FROM about WHERE key = 'linked'"));
+  while (true) {
+    DbTransaction change = TRY(DbTransaction::begin(database_));
+    std::vector<int64_t> ids;
+    {
+      DbStatement statement = TRY(database_.prepare(
+          "SELECT id FROM chunks WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3"));
+      statement.bind(1, linked);
+      statement.bind(2, end);
+      statement.bind(3, kAtOnce);
+      while (TRY(statement.step())) ids.push_back(statement.integer(0));
+    }
+    TRY(link_chunks(ids, false));
+    if (ids.empty()) {
+      TRY(database_.run("DELETE FROM about WHERE key IN ('link_to', 'linked')"));
+      return change.commit();
+    }
+    linked = ids.back();
+    TRY(put_about(database_, "linked", std::to_string(linked)));
+    TRY(change.commit());
+  }
 }
 
 // What fails here is done again when the store is opened the next time.

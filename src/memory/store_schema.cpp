@@ -31,6 +31,20 @@ CREATE VIRTUAL TABLE words USING fts5(
 // What makes version 2 of 1, and so on.
 constexpr std::string_view kSteps[kStoreVersion - 1] = {
     "ALTER TABLE chunks ADD COLUMN page INTEGER NOT NULL DEFAULT 0;",
+    // Edges of near vectors are added afterwards, as they need the index: `link_to` says up to
+    // which chunk, `linked` how far that is done.
+    R"(
+CREATE TABLE edges(
+  source INTEGER NOT NULL REFERENCES chunks(id) ON DELETE CASCADE,
+  target INTEGER NOT NULL REFERENCES chunks(id) ON DELETE CASCADE,
+  kind INTEGER NOT NULL, weight REAL NOT NULL, at_s INTEGER NOT NULL,
+  PRIMARY KEY (source, target, kind), CHECK (source < target)) WITHOUT ROWID;
+CREATE INDEX edges_of_target ON edges(target);
+INSERT INTO edges SELECT id, next, 1, 1, 0 FROM (
+  SELECT id, lead(id) OVER (PARTITION BY document ORDER BY id) AS next FROM chunks)
+  WHERE next IS NOT NULL;
+INSERT INTO about SELECT 'link_to', max(id) FROM chunks HAVING count(*) > 0;
+)",
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace ruv {
 
-inline constexpr int64_t kStoreVersion = 2;
+inline constexpr int64_t kStoreVersion = 3;
 
 // Makes the tables of a new file, or what those of an older version lack, in one transaction.
 // Fails: unsupported (of a newer version), corrupt (another program's file), as Database.

@@ -99,6 +99,39 @@ std::vector<std::string> found_in(const MemoryStore& store) {
   return texts;
 }
 
+// Version 2 is version 1 with pages.
+constexpr const char* kPages =
+    "ALTER TABLE chunks ADD COLUMN page INTEGER NOT NULL DEFAULT 0; PRAGMA user_version = 2;"
+    "UPDATE chunks SET page = (SELECT page FROM new.chunks AS c WHERE c.id = chunks.id)";
+
+// Edges that opening adds: those between chunks that follow each other, and to near vectors.
+TEST_F(StoreSchemaTest, AStoreOfVersion2GetsEdges) {
+  {
+    auto store = open();
+    add_two(*store, pool_);
+    const TextChunk chunks[] = {{0, 4, "", 7}};
+    const std::vector<float> vector = {0.5F, 0.5F, 0, 0};
+    ASSERT_TRUE(store->add({"c.pdf", "whale", chunks, vector}, pool_));
+  }
+  make_older(kVersion1, (std::string(kVersion1Rows) + kPages).c_str());
+  for (int turn = 0; turn < 2; ++turn) {
+    auto store = open();
+    const Database database = *Database::open(path(), false);
+    const auto count = [&](const std::string& where) {
+      return *database.number("SELECT count(*) FROM edges WHERE " + where);
+    };
+    EXPECT_EQ(count("kind = 1"), 2);
+    EXPECT_EQ(count("kind = 1 AND source + 1 = target AND target <= 3"), 2);
+    // Chunks 2 and 4 have the same vector, 5 lies between 1 and 2.
+    EXPECT_EQ(count("kind = 2 AND source = 2 AND target = 4 AND weight > 0.99"), 1);
+    EXPECT_EQ(count("kind = 2 AND target = 5 AND weight > 0.7 AND weight < 0.71"), 3);
+    EXPECT_EQ(*database.number("SELECT count(*) FROM about WHERE key IN ('link_to', 'linked')"), 0);
+    EXPECT_EQ(store->search({.words = "whal"})->front().page, 7);
+    const auto found = *store->search({.words = "whal", .k = 1, .n_related = 9});
+    EXPECT_EQ(found.size(), 5U);
+  }
+}
+
 TEST_F(StoreSchemaTest, AStoreOfVersion1IsOpenedAndHasAll) {
   std::vector<std::string> before;
   {

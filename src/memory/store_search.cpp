@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include "base/clock.h"
 #include "memory/store.h"
 #include "memory/store_schema.h"
 
@@ -13,6 +14,7 @@ namespace {
 constexpr double kRankOffset = 60;
 constexpr int64_t kMostCandidates = 10'000;
 constexpr size_t kMostWords = 64;
+constexpr int64_t kMostRelated = 1000;
 
 // Words as FTS5 has them: each quoted, any of them may be there.
 std::string word_query(std::string_view text) {
@@ -118,6 +120,14 @@ Result<std::vector<FoundChunk>> MemoryStore::search(const MemoryQuery& asked) co
   if (query.k < 1 || query.k > kMostCandidates) {
     return fail(Code::invalid, "k is {}, not 1 to {}", query.k, kMostCandidates);
   }
+  if (query.n_related < 0 || query.n_related > kMostRelated) {
+    return fail(Code::invalid, "n_related is {}, not 0 to {}", query.n_related, kMostRelated);
+  }
+  if (query.most_visited < 1 || query.most_visited > kMostCandidates) {
+    return fail(Code::invalid, "most_visited is {}, not 1 to {}", query.most_visited,
+                kMostCandidates);
+  }
+  if (query.now_s == 0) query.now_s = unix_seconds();
   query.n_candidates = std::clamp(query.n_candidates, query.k, kMostCandidates);
   query.filter = TRY(MetadataFilter::of_members(query.metadata)).both(query.filter);
   std::vector<VectorIndex::Found> near;
@@ -150,6 +160,9 @@ Result<std::vector<FoundChunk>> MemoryStore::search(const MemoryQuery& asked) co
     if (std::ssize(found) == query.k) break;
     if (TRY(read_chunk(chunk))) found.push_back(std::move(chunk));
   }
+  const auto n_found = found.size();
+  if (query.n_related > 0) TRY(add_related(query, found));
+  if (query.remembers) TRY(remember(query, std::span(found).first(n_found)));
   return found;
 }
 

@@ -152,6 +152,22 @@ class Memory(unittest.TestCase):
         self.fails("--vectors is for export", "list", "--vectors", code=2)
         self.assertEqual(len(self.lines("list")), 2)
 
+    def test_related_chunks_are_added(self):
+        ship, bread = self.write("ship.md", SHIP), self.write("bread.txt", BREAD)
+        self.lines("add", ship, bread)
+        found = self.lines("search", "Quillfeather", "--words-only", "-k", "1", "--related", "1")
+        self.assertEqual([(one["headings"], one["score"] > 0, one.get("related", 0) > 0) for one in found],
+                         [("The ship > Crew", True, False), ("The ship", False, True)])
+        self.assertIn("  The ship (related)\n", self.memory(
+            "search", "Quillfeather", "--words-only", "-k", "1", "--related", "1").stdout)
+        self.assertEqual(len(self.lines("search", "Quillfeather", "--words-only", "--related", "9",
+                                        "--visit", "1")), 1)
+        edges = self.lines("stats")[0]["n_edges"]
+        self.lines("search", "cook", "bread", "--words-only", "--remember")
+        self.assertEqual(self.lines("stats")[0]["n_edges"], edges + 1)
+        self.memory("rm", ship, bread, "--yes")
+        self.assertEqual(self.lines("stats")[0]["n_edges"], 0)
+
     def test_a_store_keeps_to_its_codes(self):
         ship = self.write("ship.md", SHIP)
         self.lines("add", ship, "--codes", "f16")

@@ -28,6 +28,7 @@ Json found_json(const FoundChunk& chunk) {
                 {"vector_rank", chunk.vector_rank},
                 {"word_rank", chunk.word_rank}};
   if (chunk.page > 0) found["page"] = chunk.page;
+  if (chunk.related > 0) found["related"] = chunk.related;
   if (chunk.vector_rank > 0) found["similarity"] = 1 - double{chunk.distance};
   return found;
 }
@@ -74,6 +75,7 @@ ApiResult<HttpResponse> context_answer(const StoreFindings& findings, const Cont
   if (text != nullptr) json["n_tokens"] = n_tokens;
   json["n_left_out"] = n_left_out;
   json["sources"] = std::move(sources);
+  if (findings.were_remembered) json["remembered"] = true;
   json["usage"] = {{"prompt_tokens", findings.n_tokens}, {"total_tokens", findings.n_tokens}};
   return HttpResponse{.body = json.dump()};
 }

@@ -32,9 +32,18 @@ constexpr FieldRow kFilterRow{
     "filter", kHonoured,
     "only documents that this takes: {\"type\", \"key\", \"value\"} with eq, ne, gt, gte, lt, lte, "
     "in or nin, or {\"type\": \"and\" or \"or\", \"filters\"}"};
+constexpr FieldRow kRelatedRow{
+    "related", kHonoured,
+    "0 to 1000: how many chunks are added that edges lead to from those found; absent: 0"};
+constexpr FieldRow kVisitRow{"max_visited", kHonoured,
+                             "1 to 10000: chunks that are visited for `related`; absent: 256"};
+constexpr FieldRow kRememberRow{
+    "remember", kHonoured,
+    "strengthens the edges between the chunks that are found; absent: false"};
 constexpr FieldRow kUserRow{"user", kHonoured, "whose memory is searched"};
 
-constexpr std::array kMemorySearch{kQueryRow, kKRow, kModeRow, kMetadataRow, kFilterRow, kUserRow};
+constexpr std::array kMemorySearch{kQueryRow,   kKRow,     kModeRow,     kMetadataRow, kFilterRow,
+                                   kRelatedRow, kVisitRow, kRememberRow, kUserRow};
 
 constexpr std::array kMemoryContext{
     kQueryRow,
@@ -42,6 +51,9 @@ constexpr std::array kMemoryContext{
     kModeRow,
     kMetadataRow,
     kFilterRow,
+    kRelatedRow,
+    kVisitRow,
+    kRememberRow,
     kUserRow,
     FieldRow{"max_bytes", kHonoured, "1 to 1048576: the longest block; absent: 16384"},
     FieldRow{"max_tokens", kHonoured, "1 to 1048576: the same in tokens of `model`"},

@@ -19,9 +19,13 @@ ApiResult<StoreFindings> find_chunks(const MemoryRequest& call, const std::strin
         "", fmt::format("what is in memory here was embedded by another model: {}; this one is {}",
                         store->kind().embedder, embedded.kind.embedder)));
   }
+  findings.were_remembered = search.remembers;
   std::unordered_map<int64_t, size_t> places;
   for (size_t i = 0; i < search.queries.size(); ++i) {
     MemoryQuery query{.k = search.k, .filter = search.filter};
+    query.n_related = search.n_related;
+    query.most_visited = search.most_visited;
+    query.remembers = search.remembers;
     if (search.mode != MemoryMode::vector) query.words = search.queries[i];
     if (!by_words) query.vector = embedded.vectors[i];
     for (FoundChunk& chunk : TRY(remembered(call.memory, store->search(query)))) {
@@ -34,11 +38,11 @@ ApiResult<StoreFindings> find_chunks(const MemoryRequest& call, const std::strin
     }
   }
   std::ranges::sort(findings.chunks, [](const FoundChunk& a, const FoundChunk& b) {
-    return a.score != b.score ? a.score > b.score : a.id < b.id;
+    if (a.score != b.score) return a.score > b.score;
+    return a.related != b.related ? a.related > b.related : a.id < b.id;
   });
-  if (std::ssize(findings.chunks) > search.k) {
-    findings.chunks.resize(static_cast<size_t>(search.k));
-  }
+  const int64_t most = search.k + search.n_related;
+  if (std::ssize(findings.chunks) > most) findings.chunks.resize(static_cast<size_t>(most));
   return findings;
 }
 
@@ -80,6 +84,9 @@ ApiResult<StoreSearch> read_search(const Json& body) {
   search.queries.push_back(TRY(read_text(body, "query")));
   search.k = TRY(read_integer(body, "k", 5, {1, 1000}));
   search.mode = TRY(read_mode(body));
+  search.n_related = TRY(read_integer(body, "related", 0, {0, 1000}));
+  search.most_visited = TRY(read_integer(body, "max_visited", search.most_visited, {1, 10'000}));
+  search.remembers = TRY(read_flag(body, "remember", false));
   auto members = MetadataFilter::of_members(TRY(read_object(body, "metadata")));
   if (!members) return tl::unexpected(api_error(members.error(), "metadata"));
   search.filter = std::move(*members);

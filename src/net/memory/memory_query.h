@@ -16,12 +16,17 @@ struct StoreSearch {
   MemoryMode mode = MemoryMode::hybrid;
   int64_t k = 5;
   MetadataFilter filter = {};
+  // With one query only.
+  int64_t n_related = 0;
+  int64_t most_visited = 256;
+  bool remembers = false;
 };
 
 // Chunks found, best first; a chunk that several queries find counts with its best score.
 struct StoreFindings {
   std::vector<FoundChunk> chunks;
-  int64_t n_tokens = 0;  // of the queries, where they were embedded
+  int64_t n_tokens = 0;          // of the queries, where they were embedded
+  bool were_remembered = false;  // edges between them were strengthened
 };
 
 // The answer to findings; called on a thread that may compute and wait for a disk.
@@ -32,7 +37,7 @@ using AnswerFindings = std::function<ApiResult<HttpResponse>(StoreFindings)>;
 ApiResult<void> search_and_answer(const MemoryRequest& call, const std::string& folder,
                                   StoreSearch search, AnswerFindings answer);
 
-// query, k, mode, metadata and filter of a body. Fails: 400.
+// query, k, mode, metadata, filter, related, max_visited and remember of a body. Fails: 400.
 ApiResult<StoreSearch> read_search(const Json& body);
 // A text that is required and not empty. Fails: 400.
 ApiResult<std::string> read_text(const Json& body, const char* field);

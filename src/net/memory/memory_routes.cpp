@@ -90,6 +90,7 @@ ApiResult<void> search_memory(ServedModels& models, const ServerCall& http,
         }
         Json json = {{"object", "memory.search"}};
         json["data"] = std::move(data);
+        if (findings.were_remembered) json["remembered"] = true;
         json["usage"] = {{"prompt_tokens", findings.n_tokens}, {"total_tokens", findings.n_tokens}};
         return HttpResponse{.body = json.dump()};
       });
@@ -196,15 +197,11 @@ ApiResult<Json> memory_stats(ServedMemory& memory, const HttpRequest& http) {
   const StoreShelf::Lease store = TRY(remembered(memory, memory.shelf().find(folder)));
   MemoryStore::Stats stats;
   if (store != nullptr) stats = TRY(remembered(memory, store->stats()));
-  return Json{{"object", "memory.stats"},
-              {"embedder", stats.embedder},
-              {"n_dims", stats.n_dims},
-              {"n_documents", stats.n_documents},
-              {"n_chunks", stats.n_chunks},
-              {"n_vectors", stats.n_vectors},
-              {"n_text_bytes", stats.n_text_bytes},
-              {"n_damaged", stats.n_damaged},
-              {"n_memory_bytes", stats.n_bytes}};
+  return Json{{"object", "memory.stats"},     {"embedder", stats.embedder},
+              {"n_dims", stats.n_dims},       {"n_documents", stats.n_documents},
+              {"n_chunks", stats.n_chunks},   {"n_vectors", stats.n_vectors},
+              {"n_edges", stats.n_edges},     {"n_text_bytes", stats.n_text_bytes},
+              {"n_damaged", stats.n_damaged}, {"n_memory_bytes", stats.n_bytes}};
 }
 
 using MemoryAnswer = ApiResult<Json> (*)(ServedMemory&, const HttpRequest&);

@@ -1,0 +1,156 @@
+// A process that changes a store and is killed at any moment: the documents that it had
+// acknowledged are there, each as a whole, and edges are between chunks that are there.
+//
+// RUV_KILLS sets how many processes are killed; a few by default.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/rng.h"
+#include "memory/store.h"
+
+namespace ruv::store_kill_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kDims = 4;
+
+MemoryStoreOptions options_in(const std::string& folder) {
+  MemoryStoreOptions options;
+  options.folder = folder;
+  options.embedder = "four numbers";
+  options.n_dims = kDims;
+  return options;
+}
+
+// Chunks of the document that step `step` adds.
+int64_t n_chunks_of(int64_t step) { return 1 + step % 5; }
+std::string name_of(int64_t step) { return "document " + std::to_string(step % 12); }
+
+// Step `step` is the same in all processes: a document is put in the place of another or removed,
+// or a search strengthens edges.
+Status change_store(MemoryStore& store, int64_t step, WorkerPool& pool) {
+  if (step % 7 == 6) {
+    TRY(store.remove(name_of(step - 3), pool));
+    return {};
+  }
+  if (step % 7 == 3) {
+    TRY(store.search({.words = "part0 part1", .k = 6, .remembers = true, .now_s = 1000 + step}));
+    return {};
+  }
+  Rng rng(static_cast<uint64_t>(step));
+  std::string text;
+  std::vector<TextChunk> chunks;
+  std::vector<float> vectors;
+  for (int64_t i = 0; i < n_chunks_of(step); ++i) {
+    const auto first = std::ssize(text);
+    text += "part" + std::to_string(i) + " of step" + std::to_string(step) + " ";
+    chunks.push_back({first, std::ssize(text), "", 0});
+    for (int64_t j = 0; j < kDims; ++j) vectors.push_back(static_cast<float>(rng.uniform()) + 0.1F);
+  }
+  TRY(store.add({name_of(step), text, chunks, vectors, {{"step", step}}}, pool));
+  return {};
+}
+
+// Makes steps from `step` on and writes a byte for each to `acknowledged`, until it is killed.
+[[noreturn]] void change_until_killed(const std::string& folder, int64_t step, int acknowledged) {
+  WorkerPool pool(1);
+  auto store = MemoryStore::open(options_in(folder), pool);
+  if (!store) ::_exit(1);
+  for (;; ++step) {
+    if (!change_store(**store, step, pool).ok()) ::_exit(2);
+    if (::write(acknowledged, "x", 1) != 1) ::_exit(3);
+  }
+}
+
+// Kills such a process after some microseconds; returns how many steps it acknowledged.
+int64_t n_steps_of_killed(const std::string& folder, int64_t step, uint32_t n_us) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) change_until_killed(folder, step, ends[1]);
+  ::close(ends[1]);
+  // The first step may take long on a busy machine, and is waited for.
+  pollfd first{ends[0], POLLIN, 0};
+  ::poll(&first, 1, 60'000);
+  ::usleep(n_us);
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
+  int64_t n = 0;
+  for (char byte = 0; ::read(ends[0], &byte, 1) == 1;) ++n;
+  ::close(ends[0]);
+  return n;
+}
+
+// The step that each document is of, after the first n steps; -1: it is not there.
+std::vector<int64_t> documents_after(int64_t n) {
+  std::vector<int64_t> steps(12, -1);
+  for (int64_t step = 0; step < n; ++step) {
+    if (step % 7 == 6) steps[static_cast<size_t>((step - 3) % 12)] = -1;
+    if (step % 7 != 6 && step % 7 != 3) steps[static_cast<size_t>(step % 12)] = step;
+  }
+  return steps;
+}
+
+bool has_documents(const MemoryStore& store, const std::vector<int64_t>& steps) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto found = *store.find(name_of(static_cast<int64_t>(i)));
+    if (found.has_value() != (steps[i] >= 0)) return false;
+    if (!found) continue;
+    if (found->metadata != Json{{"step", steps[i]}}) return false;
+    if (found->n_chunks != n_chunks_of(steps[i])) return false;
+  }
+  return true;
+}
+
+void expect_sound(const MemoryStore& store, const std::string& folder) {
+  const auto stats = *store.stats();
+  EXPECT_EQ(stats.n_vectors, stats.n_chunks);
+  const Database database = *Database::open(folder + "/store.db", false);
+  EXPECT_EQ(*database.number("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+  EXPECT_EQ(*database.number("SELECT count(*) FROM pragma_integrity_check WHERE "
+                             "integrity_check <> 'ok'"),
+            0);
+  // Each chunk but a document's last has its next one.
+  EXPECT_EQ(*database.number("SELECT count(*) FROM edges WHERE kind = 1"),
+            stats.n_chunks - stats.n_documents);
+  EXPECT_EQ(*database.number("SELECT count(*) FROM edges JOIN chunks AS a ON a.id = source JOIN "
+                             "chunks AS b ON b.id = target WHERE kind = 1 AND a.document <> "
+                             "b.document"),
+            0);
+}
+
+TEST(StoreKill, LeavesWholeDocumentsAndTheirEdges) {
+  const char* const wanted = std::getenv("RUV_KILLS");
+  const int64_t n_kills = wanted != nullptr ? std::atoll(wanted) : 8;
+  const std::string folder =
+      fs::temp_directory_path() / ("ruv_store_kill_" + std::to_string(::getpid()));
+  fs::remove_all(folder);
+  Rng rng(9);
+  WorkerPool pool(1);
+  int64_t step = 0;
+  for (int64_t kill = 0; kill < n_kills; ++kill) {
+    step += n_steps_of_killed(folder, step, static_cast<uint32_t>(rng.below(60'000)));
+    auto store = MemoryStore::open(options_in(folder), pool);
+    ASSERT_TRUE(store) << store.error().message();
+    // The step that was being made may have been committed.
+    const bool is_before = has_documents(**store, documents_after(step));
+    const bool is_after = has_documents(**store, documents_after(step + 1));
+    EXPECT_TRUE(is_before || is_after) << "after step " << step;
+    if (!is_before && is_after) ++step;
+    expect_sound(**store, folder);
+  }
+  EXPECT_GE(step, n_kills);
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace ruv::store_kill_test
