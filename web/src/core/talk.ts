@@ -332,10 +332,12 @@ export async function startNew(session?: string): Promise<void> {
   open.set(fresh);
 }
 
-export async function show(id: string): Promise<boolean> {
+// Opens it if it `isWanted` still when it has been read. False: there is none.
+export async function show(id: string, isWanted: () => boolean = () => true): Promise<boolean> {
   if (open.value.id === id) return true;
   const found = await find(id);
   if (!found) return false;
+  if (!isWanted()) return true;
   await stop();
   // A page that was closed while it wrote has left its answer as it was; another tab that still writes
   // keeps its own, as this is no change of the user.

@@ -10,7 +10,7 @@ import { Dialog } from "./dialog.tsx";
 import { dropping } from "./dropping.ts";
 import { IconButton } from "./icons.tsx";
 import { useLate, views } from "./late.ts";
-import { go, view } from "./place.ts";
+import { addressed, go, view } from "./place.ts";
 import type { View } from "./place.ts";
 import { Sidebar } from "./sidebar.tsx";
 import { Thread } from "./thread.tsx";
@@ -241,10 +241,15 @@ function useAddress(): void {
   const place = useCell(view);
   const open = useCell(talk.open);
   const isKept = Object.keys(open.messages).length > 0;
+  // Effects may run late, when the address is another one already. That one is followed then.
   useEffect(() => {
-    if (place.name !== "chat") return;
+    const isWanted = () => {
+      const now = addressed();
+      return place.name === "chat" && now.name === "chat" && now.id === place.id;
+    };
+    if (place.name !== "chat" || !isWanted()) return;
     if (place.id !== "" && place.id !== talk.open.value.id) {
-      talk.show(place.id).then((found) => {
+      talk.show(place.id, isWanted).then((found) => {
         if (found) return;
         talk.say("This conversation is not in this browser.", true);
         go("/");
@@ -254,7 +259,9 @@ function useAddress(): void {
     }
   }, [place]);
   useEffect(() => {
-    if (place.name === "chat" && isKept) go(`/c/${open.id}`);
+    const now = addressed();
+    const isLeft = now.name === "chat" && now.id !== "" && place.name === "chat" && now.id !== place.id;
+    if (place.name === "chat" && isKept && !isLeft) go(`/c/${open.id}`);
   }, [open.id, isKept]);
   useEffect(() => {
     const title = titleOf(place) || (isKept ? talk.titleOf(open) : "");

@@ -19,6 +19,9 @@ function read(): View {
 
 export const view = new Cell<View>(read());
 
+// What the address says now; `view` follows when the browser tells of a change.
+export const addressed = read;
+
 window.addEventListener("hashchange", () => view.set(read()));
 
 // `now`: also where the address is this one already.
