@@ -33,7 +33,8 @@ class AuditSealKey {
   AuditSealKey& operator=(AuditSealKey&&) = delete;
   ~AuditSealKey();
 
-  // Fails: invalid (sealed for another key, or changed), corrupt (the bytes do not divide into contents).
+  // Fails: invalid (sealed for another key, or changed), corrupt (the bytes do not divide into
+  // contents).
   Result<EntryContents> open(std::string_view sealed) const;
 
  private:
