@@ -162,6 +162,7 @@ Status search(const CommandLine& line, const MemoryCall& call, WorkerPool& pool)
     kind = embedder->kind();
     vector = TRY(embedder->of_query(words));
     query.vector = vector;
+    query.vector_weight = embedder->vector_weight();
   }
   const auto store = TRY(open_store(call, kind, pool));
   int64_t place = 0;

@@ -28,6 +28,8 @@ class Embedder {
   // What a store keeps of it: the model's name, family, size, format and pooling, and its vector of
   // a sentence.
   const MemoryStore::Kind& kind() const { return kind_; }
+  // How much its vectors are trusted beside words.
+  double vector_weight() const { return info_.pooling_is_stated ? 1 : kGuessedVectorWeight; }
   // With the model's prompt for documents, where it has one; a chunk's headings precede its text.
   // Fails: invalid (a chunk of too many tokens, by its place), as Engine::embed_all.
   Result<std::vector<float>> of_chunks(std::string_view text, std::span<const TextChunk> chunks);

@@ -91,8 +91,15 @@ struct FoundChunk {
   double related = 0;
 };
 
+// The weight of vectors of a model whose files do not say how it pools, which was made for other
+// things: they find chunks that no word leads to, and words decide the order of all others.
+inline constexpr double kGuessedVectorWeight = 0.005;
+
 struct MemoryQuery {
   std::span<const float> vector = {};  // empty: by words alone
+  // Of the ranks that the vector gives, where words give some, too; theirs have 2 less this.
+  // 0 to 2; lower ones trust the model less.
+  double vector_weight = 1;
   // Any of the first 64 words; empty: by the vector alone.
   std::string_view words = {};
   int64_t k = 5;

@@ -127,25 +127,30 @@ Result<std::vector<FoundChunk>> MemoryStore::search(const MemoryQuery& asked) co
     return fail(Code::invalid, "most_visited is {}, not 1 to {}", query.most_visited,
                 kMostCandidates);
   }
+  if (!(query.vector_weight >= 0 && query.vector_weight <= 2)) {
+    return fail(Code::invalid, "vector_weight is {}, not 0 to 2", query.vector_weight);
+  }
   if (query.now_s == 0) query.now_s = unix_seconds();
   query.n_candidates = std::clamp(query.n_candidates, query.k, kMostCandidates);
   query.filter = TRY(MetadataFilter::of_members(query.metadata)).both(query.filter);
   std::vector<VectorIndex::Found> near;
   if (!query.vector.empty()) near = TRY(by_vector(query));
   std::unordered_map<int64_t, FoundChunk> merged;
+  const bool are_both = !query.vector.empty() && !query.words.empty();
+  const double vector_weight = are_both ? query.vector_weight : 1;
   int64_t rank = 0;
   for (const VectorIndex::Found& one : near) {
     FoundChunk& chunk = merged[one.id];
     chunk.vector_rank = ++rank;
     chunk.distance = one.distance;
-    chunk.score += 1 / (kRankOffset + static_cast<double>(rank));
+    chunk.score += vector_weight / (kRankOffset + static_cast<double>(rank));
   }
   const Lock held(using_);
   rank = 0;
   for (const int64_t id : TRY(by_words(query))) {
     FoundChunk& chunk = merged[id];
     chunk.word_rank = ++rank;
-    chunk.score += 1 / (kRankOffset + static_cast<double>(rank));
+    chunk.score += (2 - vector_weight) / (kRankOffset + static_cast<double>(rank));
   }
   std::vector<FoundChunk> order;
   for (auto& [id, chunk] : merged) {

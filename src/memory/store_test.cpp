@@ -104,6 +104,19 @@ TEST_F(MemoryStoreTest, FindsByMeaningAndByWords) {
   EXPECT_FALSE(store_->search({.vector = std::span(sea).first(3), .k = 1}));
 }
 
+TEST_F(MemoryStoreTest, AWeightSaysWhichSearchDecides) {
+  ASSERT_TRUE(add("a.txt", "The sea was wide."));
+  ASSERT_TRUE(add("b.txt", "The stars were bright."));
+  const std::vector<float> sea = embedded("sea");
+  const auto first = [&](double weight) {
+    return (*store_->search({.vector = sea, .vector_weight = weight, .words = "stars", .k = 3}))[0];
+  };
+  EXPECT_EQ(first(2).document, "a.txt");
+  EXPECT_EQ(first(kGuessedVectorWeight).document, "b.txt");
+  EXPECT_NEAR(first(kGuessedVectorWeight).score, 2.0 / 61, 1e-4);
+  EXPECT_FALSE(store_->search({.vector = sea, .vector_weight = 2.5, .words = "a", .k = 3}));
+}
+
 TEST_F(MemoryStoreTest, PagesAreKeptAndADamagedOneIsNoticed) {
   const TextChunk chunks[] = {{0, 4, "", 2}, {4, 8, "T", 3}};
   const std::vector<float> vectors(2 * kDims, 0.5F);

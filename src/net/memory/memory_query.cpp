@@ -28,6 +28,7 @@ ApiResult<StoreFindings> find_chunks(const MemoryRequest& call, const std::strin
     query.remembers = search.remembers;
     if (search.mode != MemoryMode::vector) query.words = search.queries[i];
     if (!by_words) query.vector = embedded.vectors[i];
+    query.vector_weight = embedded.vector_weight;
     for (FoundChunk& chunk : TRY(remembered(call.memory, store->search(query)))) {
       const auto [at, is_new] = places.try_emplace(chunk.id, findings.chunks.size());
       if (is_new) {

@@ -82,15 +82,18 @@ ApiResult<void> start_job(const MemoryRequest& call, const OpenAiService& servic
   }
   VectorRequest request = TRY(request_for(service, call, job));
   const std::string model = service.names.front();
-  const std::string described = described_model(service, *service.text->embed_info());
+  const EmbedInfo& info = *service.text->embed_info();
+  const std::string described = described_model(service, info);
+  const double vector_weight = info.pooling_is_stated ? 1 : kGuessedVectorWeight;
   compute_vectors(
       service, std::move(request), call.reply,
-      [call, model, described, n = job.texts.size(), workers = job.workers,
+      [call, model, described, vector_weight, n = job.texts.size(), workers = job.workers,
        answer = std::move(job.answer)](VectorResult result) {
         // Shared, as a function object must be copyable.
         auto done = std::make_shared<EmbeddedTexts>();
         for (Embedding& one : result.vectors) done->vectors.push_back(std::move(one.numbers));
         done->n_tokens = result.n_prompt_tokens;
+        done->vector_weight = vector_weight;
         if (done->vectors.size() > n) {
           call.memory.set_kind(model,
                                {described, std::ssize(done->vectors.back()), done->vectors.back()});

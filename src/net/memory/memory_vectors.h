@@ -40,6 +40,7 @@ struct EmbeddedTexts {
   MemoryStore::Kind kind;                   // of the model
   std::vector<std::vector<float>> vectors;  // of n_dims numbers each, in the order of the texts
   int64_t n_tokens = 0;
+  double vector_weight = 1;  // how much they are trusted beside words
 };
 
 enum class TextPurpose : uint8_t { document, query };
