@@ -6,7 +6,7 @@ the place of the last hits.
 Usage: retrieval_helps.py --binary RUVLLM --data DATA [--model FILE] [--questions 200]
                           [--results FILE] [--write FILE]
 
-DATA is the folder of test data; the model, which embeds and answers, is trained/nano of it when
+DATA is the folder of test data; the model, which embeds and answers, is the built-in one when
 absent. Three sets, each one store:
 
   asked    contexts of trained/eval/qa.jsonl and the questions on them whose answer is in the text,
@@ -30,6 +30,7 @@ import subprocess
 import tempfile
 import urllib.request
 
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MARKS = ("<!-- helps: begin -->", "<!-- helps: end -->")
 CHUNKS = 5
 # A column of the table: its head, the mode of searches, and whether related chunks are added.
@@ -220,7 +221,7 @@ def main():
     parser.add_argument("--results")
     parser.add_argument("--write")
     options = parser.parse_args()
-    model = options.model or str(options.data / "trained/nano/ruvltra-nano-f16.gguf")
+    model = options.model or str(SOURCE / "models/ruvltra-nano-q8_0.gguf")
     rows = []
     for name, make in (("asked", asked_set), ("facts", facts_set), ("stories", stories_set)):
         with tempfile.TemporaryDirectory() as folder, \
