@@ -102,7 +102,7 @@ Status add_one(std::unique_ptr<MemoryStore>& store, Embedder& embedder, const Me
   ChunkOptions options = call.chunks;
   options.form = text_form_of(form_of_name(name));
   const ReadText read = TRY(read_bytes(name, std::move(bytes)));
-  const std::vector<TextChunk> chunks = TRY(chunks_of(read.text, options, read.marks));
+  const std::vector<TextChunk> chunks = TRY(embedder.cut(read, options));
   const std::vector<float> vectors = TRY(embedder.of_chunks(read.text, chunks));
   if (store == nullptr) store = TRY(open_store(call, embedder.kind(), pool));
   const int64_t id = TRY(store->add({name, read.text, chunks, vectors, std::move(metadata)}, pool));
@@ -266,7 +266,8 @@ void declare(CommandLine& line, MemoryCall& call) {
     line.texts("--meta", call.metadata,
                "KEY=VALUE that the document has, or that found ones must have; repeatable");
     line.integer("--chunk-bytes", call.chunks.most_bytes, 16, 1 << 20,
-                 "The longest chunk: shorter ones are found more precisely and say less");
+                 "The longest chunk: shorter ones are found more precisely and say less. They are "
+                 "shorter where the model takes no more");
     line.integer("--overlap-bytes", call.chunks.overlap_bytes, 0, 1 << 19,
                  "What a chunk repeats of the one before, where a paragraph is cut");
     line.text(

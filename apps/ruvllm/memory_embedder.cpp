@@ -41,13 +41,29 @@ Result<std::unique_ptr<Embedder>> Embedder::open(const CommandLine& line,
   return embedder;
 }
 
-Result<std::vector<float>> Embedder::of_texts(std::span<const std::string> texts,
-                                              const char* purpose) {
+// The model's own prompt for this purpose, where it has one.
+EmbedPrompt Embedder::prompt_for(const char* purpose) const {
   EmbedPrompt prompt;
   if (std::ranges::any_of(info_.prompts, [&](const auto& one) { return one.first == purpose; })) {
     prompt.name = purpose;
   }
   if (truncates_) prompt.max_tokens = most_tokens_;
+  return prompt;
+}
+
+Result<std::vector<TextChunk>> Embedder::cut(const ReadText& read,
+                                             const ChunkOptions& options) const {
+  if (truncates_) return chunks_of(read.text, options, read.marks);
+  const EmbedPrompt prompt = prompt_for("document");
+  const auto count = [&](const std::string& text) -> Result<int64_t> {
+    return std::ssize(TRY(tokenize_embedding(engine_->model(), text, prompt)));
+  };
+  return chunks_that_fit(read, options, most_tokens_, count);
+}
+
+Result<std::vector<float>> Embedder::of_texts(std::span<const std::string> texts,
+                                              const char* purpose) {
+  const EmbedPrompt prompt = prompt_for(purpose);
   std::vector<float> vectors;
   for (size_t at = 0; at < texts.size(); at += kChunksAtOnce) {
     std::vector<std::vector<Token>> ids;
@@ -55,9 +71,8 @@ Result<std::vector<float>> Embedder::of_texts(std::span<const std::string> texts
       auto tokens = TRY(tokenize_embedding(engine_->model(), texts[i], prompt));
       if (std::ssize(tokens) > most_tokens_) {
         return fail(Code::invalid,
-                    "chunk {}: {} tokens, more than the model's {}; give a smaller --chunk-bytes, "
-                    "or --truncate",
-                    i + 1, tokens.size(), most_tokens_);
+                    "chunk {}: {} tokens, more than the model's {}; --truncate cuts it", i + 1,
+                    tokens.size(), most_tokens_);
       }
       if (tokens.empty()) return fail(Code::invalid, "chunk {}: it gives no tokens", i + 1);
       ids.push_back(std::move(tokens));
@@ -83,9 +98,7 @@ Result<std::vector<float>> Embedder::of_chunks(std::span<const std::string> text
                                                std::span<const TextChunk> chunks) {
   std::vector<std::string> embedded;
   for (size_t i = 0; i < chunks.size(); ++i) {
-    std::string& one = embedded.emplace_back(chunks[i].headings);
-    if (!one.empty()) one += "\n";
-    one += texts[i];
+    embedded.push_back(embedded_text(chunks[i].headings, texts[i]));
   }
   return of_texts(embedded, "document");
 }

@@ -30,6 +30,9 @@ class Embedder {
   const MemoryStore::Kind& kind() const { return kind_; }
   // How much its vectors are trusted beside words.
   double vector_weight() const { return info_.pooling_is_stated ? 1 : kGuessedVectorWeight; }
+  // Chunks that are not too long for the model. With --truncate they are as
+  // `options` says. Fails: as chunks_that_fit.
+  Result<std::vector<TextChunk>> cut(const ReadText& read, const ChunkOptions& options) const;
   // With the model's prompt for documents, where it has one; a chunk's headings precede its text.
   // Fails: invalid (a chunk of too many tokens, by its place), as Engine::embed_all.
   Result<std::vector<float>> of_chunks(std::string_view text, std::span<const TextChunk> chunks);
@@ -41,6 +44,7 @@ class Embedder {
 
  private:
   Embedder() = default;
+  EmbedPrompt prompt_for(const char* purpose) const;
   Result<std::vector<float>> of_texts(std::span<const std::string> texts, const char* purpose);
 
   std::unique_ptr<Engine> engine_;

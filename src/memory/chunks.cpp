@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kLeastBytes = 16;
 constexpr int64_t kMostBytes = 1 << 20;
+constexpr int64_t kLeastFittedBytes = 32;  // what is tried before a text is refused
 constexpr int kMostHeadingLevel = 6;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -87,6 +88,13 @@ std::vector<Block> blocks_of(std::string_view text, TextForm form,
   return blocks;
 }
 
+// Whether a sentence ends before `at` as Chinese and Japanese have it, with no blank after it.
+bool ends_wide_sentence(std::string_view text, size_t at) {
+  if (at < 3) return false;
+  const std::string_view mark = text.substr(at - 3, 3);
+  return mark == "\u3002" || mark == "\uFF01" || mark == "\uFF1F";
+}
+
 // Where a stretch that begins at `first` and may not pass `most` ends best: after a line, a
 // sentence or a word in its second half, else before a character.
 size_t good_end(std::string_view text, size_t first, size_t most) {
@@ -94,6 +102,7 @@ size_t good_end(std::string_view text, size_t first, size_t most) {
   size_t line = 0, sentence = 0, word = 0;
   for (size_t at = half; at < most; ++at) {
     const char c = text[at];
+    if (ends_wide_sentence(text, at + 1)) sentence = at + 1;
     if (!is_blank(c)) continue;
     word = at + 1;
     const char before = text[at - 1];
@@ -107,11 +116,13 @@ size_t good_end(std::string_view text, size_t first, size_t most) {
   return most;
 }
 
-// Where the next stretch begins: `overlap` bytes before the end of this one, at a word.
+// Where the next stretch begins: `overlap` bytes before the end of this one, at a word or a
+// sentence.
 size_t next_first(std::string_view text, size_t first, size_t end, size_t overlap) {
   if (overlap == 0 || end - first <= overlap) return end;
   for (size_t at = end - overlap; at < end; ++at) {
     if (is_blank(text[at - 1]) && !is_blank(text[at])) return at;
+    if (ends_wide_sentence(text, at)) return at;
   }
   return end;
 }
@@ -205,6 +216,38 @@ Result<std::vector<TextChunk>> chunks_of(std::string_view text, const ChunkOptio
     return fail(Code::invalid, "marks that do not ascend");
   }
   return Cutter(text, options).cut(blocks_of(text, options.form, marks));
+}
+
+std::string embedded_text(std::string_view headings, std::string_view text) {
+  std::string one(headings);
+  if (!one.empty()) one += "\n";
+  one += text;
+  return one;
+}
+
+Result<std::vector<TextChunk>> chunks_that_fit(const ReadText& read, ChunkOptions options,
+                                               int64_t most_tokens, const CountTokens& count) {
+  const std::string_view text = read.text;
+  while (true) {
+    std::vector<TextChunk> chunks = TRY(chunks_of(text, options, read.marks));
+    int64_t longest = 0;
+    for (const TextChunk& chunk : chunks) {
+      const auto first = static_cast<size_t>(chunk.first), end = static_cast<size_t>(chunk.end);
+      const std::string one = embedded_text(chunk.headings, text.substr(first, end - first));
+      longest = std::max(longest, TRY(count(one)));
+    }
+    if (longest <= most_tokens) return chunks;
+    if (options.most_bytes <= kLeastFittedBytes) {
+      return fail(Code::invalid,
+                  "chunks of {} bytes, headings apart, have {} tokens; at most {} are possible",
+                  options.most_bytes, longest, most_tokens);
+    }
+    const int64_t before = options.most_bytes;
+    options.most_bytes =
+        std::max(kLeastFittedBytes, std::min(before * most_tokens / longest, before * 9 / 10));
+    options.overlap_bytes =
+        std::min(options.overlap_bytes * options.most_bytes / before, options.most_bytes / 2 - 1);
+  }
 }
 
 }  // namespace ruv

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,5 +52,16 @@ struct TextChunk {
 // by the byte; marks that do not ascend).
 Result<std::vector<TextChunk>> chunks_of(std::string_view text, const ChunkOptions& options = {},
                                          std::span<const TextMark> marks = {});
+
+// What a model is given of a chunk: its headings, if it has some, on a line of their own, then its
+// text.
+std::string embedded_text(std::string_view headings, std::string_view text);
+
+// Chunks whose embedded texts have at most `most_tokens` each: they become shorter in proportion
+// until they do. `count` gives the tokens of a text; each is counted once or a few times. Fails: as
+// chunks_of, as `count`, invalid (a chunk of 32 bytes has more, with its headings).
+using CountTokens = std::function<Result<int64_t>(const std::string& text)>;
+Result<std::vector<TextChunk>> chunks_that_fit(const ReadText& read, ChunkOptions options,
+                                               int64_t most_tokens, const CountTokens& count);
 
 }  // namespace ruv

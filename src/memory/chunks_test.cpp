@@ -98,6 +98,46 @@ TEST(Chunks, AnyTextIsCoveredByChunksOfWholeCharacters) {
   }
 }
 
+TEST(Chunks, SentencesWithoutBlanksAreKeptWhole) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "吾輩は猫である。名前はまだ無い！";
+  const auto chunks = chunks_of(text, {.most_bytes = 200, .overlap_bytes = 60});
+  ASSERT_TRUE(chunks);
+  ASSERT_GT(chunks->size(), 10U);
+  for (const TextChunk& chunk : *chunks) {
+    const std::string_view one = std::string_view(text).substr(
+        static_cast<size_t>(chunk.first), static_cast<size_t>(chunk.end - chunk.first));
+    EXPECT_TRUE(one.starts_with("吾輩") || one.starts_with("名前")) << one;
+    EXPECT_TRUE(one.ends_with("。") || one.ends_with("！")) << one;
+  }
+  EXPECT_LT((*chunks)[1].first, (*chunks)[0].end) << "they overlap";
+}
+
+// Tokens are counted with the headings; here one for each byte of a text.
+TEST(Chunks, BecomeShorterUntilTheyFit) {
+  const auto bytes = [](const std::string& text) -> Result<int64_t> { return std::ssize(text); };
+  ReadText read;
+  for (int i = 0; i < 200; ++i) read.text += "Every one of these is a sentence. ";
+  const ChunkOptions options{.most_bytes = 1200, .overlap_bytes = 120};
+  const auto all = chunks_that_fit(read, options, 1200, bytes);
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->size(), chunks_of(read.text, options)->size());
+  const auto fitted = chunks_that_fit(read, options, 300, bytes);
+  ASSERT_TRUE(fitted) << fitted.error().message();
+  for (const TextChunk& chunk : *fitted) EXPECT_LE(chunk.end - chunk.first, 300);
+  EXPECT_GT(fitted->size(), all->size() * 3);
+  EXPECT_LT(fitted->size(), all->size() * 6);
+
+  read.text = "# " + std::string(500, 'h') + "\n\ntext";
+  const auto refused = chunks_that_fit(read, {.form = TextForm::markdown}, 100, bytes);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("at most 100"), std::string::npos);
+  const auto failing = [](const std::string&) -> Result<int64_t> {
+    return fail(Code::deadline, "no");
+  };
+  EXPECT_EQ(chunks_that_fit(read, {}, 100, failing).error().code(), Code::deadline);
+}
+
 TEST(Chunks, BadOptionsAndTextsAreRefused) {
   EXPECT_FALSE(chunks_of("a", {.most_bytes = 15}));
   EXPECT_FALSE(chunks_of("a", {.most_bytes = 100, .overlap_bytes = 50}));

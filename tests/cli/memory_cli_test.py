@@ -68,6 +68,13 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.lines("search", "Quillfeather", "--words-only"), [])
         self.assertEqual(self.lines("stats")[0]["n_vectors"], 1)
 
+    def test_chunks_are_as_short_as_the_model_takes_them(self):
+        text = "吾輩は猫である。名前はまだ無い。" * 200  # a token for each byte
+        self.lines("add", "-", "--name", "cat", text=text)
+        found = self.lines("search", "猫", "-k", "50")
+        self.assertGreater(len(found), 9)
+        self.assertLessEqual({one["text"][0] for one in found}, {"吾", "名"})
+
     def test_pages_of_html_are_cited_by_their_headings(self):
         page = self.write("ship.HTML", "<title>x</title><h1>The ship</h1><p>It sails.<h2>Crew &amp; cook"
                           "</h2><p>The cook is <b>Quill</b>feather.<script>no()</script>")
@@ -209,8 +216,8 @@ class Memory(unittest.TestCase):
         bad = pathlib.Path(self.folder, "bad.txt")
         bad.write_bytes(b"ab\xff")
         self.fails("byte 2: not UTF-8", "add", str(bad))
-        long = self.write("long.txt", "Words and words. " * 50)
-        self.fails("more than the model's", "add", long, "--ctx", "64")
+        long = self.write("long.md", "# " + "Words and words. " * 50 + "\n\ntext")
+        self.fails("at most 64 are possible", "add", long, "--ctx", "64")
         self.fails("no memory store", "list")
         self.lines("add", ship)
         self.fails("no, no2: not in memory", "rm", "no", "no2", "--yes")

@@ -7,64 +7,31 @@
 namespace ruv {
 namespace {
 
-// The shortest chunk that is tried before a text is refused, in bytes.
-constexpr int64_t kLeastChunkBytes = 32;
-
-// What is embedded of a chunk, as `ruvllm memory` has it.
-std::string embedded_text(std::string_view text, const TextChunk& chunk) {
-  std::string one = chunk.headings;
-  if (!one.empty()) one += "\n";
-  one +=
-      text.substr(static_cast<size_t>(chunk.first), static_cast<size_t>(chunk.end - chunk.first));
-  return one;
-}
-
-// The most tokens that a chunk has.
-ApiResult<int64_t> longest_chunk(const OpenAiService& service, std::string_view text,
-                                 std::span<const TextChunk> chunks) {
+// Fails: 400 (a blank text, or one that cannot be cut as asked).
+ApiResult<std::vector<TextChunk>> cut_text(const OpenAiService& service,
+                                           const DocumentToAdd& document, const ReadText& read) {
+  int64_t limit = most_embed_tokens(service);
+  if (document.chunk_tokens > 0) limit = std::min(limit, document.chunk_tokens);
   EmbedPrompt prompt;
   const Result<EmbedInfo>& info = service.text->embed_info();
   if (info &&
       std::ranges::any_of(info->prompts, [](const auto& one) { return one.first == "document"; })) {
     prompt.name = "document";
   }
-  int64_t most = 0;
-  for (const TextChunk& chunk : chunks) {
-    const auto ids = service.text->embed_ids(embedded_text(text, chunk), prompt);
-    if (!ids) return tl::unexpected(api_error(ids.error()));
-    most = std::max<int64_t>(most, std::ssize(*ids));
-  }
-  return most;
-}
-
-// Bytes of chunks are lowered in the proportion in which they have too many tokens.
-ApiResult<std::vector<TextChunk>> cut_text(const OpenAiService& service,
-                                           const DocumentToAdd& document, const ReadText& read) {
-  int64_t limit = most_embed_tokens(service);
-  if (document.chunk_tokens > 0) limit = std::min(limit, document.chunk_tokens);
   ChunkOptions options = document.chunking;
   options.form = text_form_of(document.form);
-  while (true) {
-    auto chunks = chunks_of(read.text, options, read.marks);
-    if (!chunks) return tl::unexpected(api_error(chunks.error(), "text"));
-    if (chunks->empty()) {
-      return tl::unexpected(bad_request(
-          "text", fmt::format("'{}' has no text but blank space", shortened(document.name, 100))));
-    }
-    const int64_t longest = TRY(longest_chunk(service, read.text, *chunks));
-    if (longest <= limit) return std::move(*chunks);
-    if (options.most_bytes <= kLeastChunkBytes) {
-      return tl::unexpected(bad_request(
-          "text", fmt::format("'{}' has chunks of {} bytes, headings apart, with {} tokens; at "
-                              "most {} are possible",
-                              shortened(document.name, 100), options.most_bytes, longest, limit)));
-    }
-    const int64_t before = options.most_bytes;
-    options.most_bytes =
-        std::max(kLeastChunkBytes, std::min(before * limit / longest, before * 9 / 10));
-    options.overlap_bytes =
-        std::min(options.overlap_bytes * options.most_bytes / before, options.most_bytes / 2 - 1);
+  auto chunks =
+      chunks_that_fit(read, options, limit, [&](const std::string& text) -> Result<int64_t> {
+        return std::ssize(TRY(service.text->embed_ids(text, prompt)));
+      });
+  if (!chunks) {
+    ApiError error = api_error(chunks.error(), "text");
+    error.message = fmt::format("'{}': {}", shortened(document.name, 100), error.message);
+    return tl::unexpected(std::move(error));
   }
+  if (!chunks->empty()) return std::move(*chunks);
+  return tl::unexpected(bad_request(
+      "text", fmt::format("'{}' has no text but blank space", shortened(document.name, 100))));
 }
 
 ApiError unread_document(const std::string& name, const Status& status) {
@@ -93,7 +60,11 @@ ApiResult<std::vector<std::string>> DocumentIntake::prepare(const OpenAiService&
     for (size_t i = 0; i < part.chunks.size(); ++i) {
       if (!part.known.vectors[i].empty()) continue;
       part.missing.push_back(i);
-      texts.push_back(embedded_text(part.read.text, part.chunks[i]));
+      const TextChunk& chunk = part.chunks[i];
+      const std::string_view text = part.read.text;
+      texts.push_back(
+          embedded_text(chunk.headings, text.substr(static_cast<size_t>(chunk.first),
+                                                    static_cast<size_t>(chunk.end - chunk.first))));
     }
     document.text = {};  // what was read of it stays
     part.document = std::move(document);
