@@ -98,7 +98,7 @@ inline constexpr double kGuessedVectorWeight = 0.005;
 struct MemoryQuery {
   std::span<const float> vector = {};  // empty: by words alone
   // What the vector's ranks count, where there are words, too, whose ranks count 2 less this.
-  // 0 to 2; lower ones trust the model less.
+  // Between 0 and 2; lower ones trust the model less.
   double vector_weight = 1;
   // Any of the first 64 words; empty: by the vector alone.
   std::string_view words = {};

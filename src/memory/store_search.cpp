@@ -127,8 +127,8 @@ Result<std::vector<FoundChunk>> MemoryStore::search(const MemoryQuery& asked) co
     return fail(Code::invalid, "most_visited is {}, not 1 to {}", query.most_visited,
                 kMostCandidates);
   }
-  if (!(query.vector_weight >= 0 && query.vector_weight <= 2)) {
-    return fail(Code::invalid, "vector_weight is {}, not 0 to 2", query.vector_weight);
+  if (!(query.vector_weight > 0 && query.vector_weight < 2)) {
+    return fail(Code::invalid, "vector_weight is {}, not between 0 and 2", query.vector_weight);
   }
   if (query.now_s == 0) query.now_s = unix_seconds();
   query.n_candidates = std::clamp(query.n_candidates, query.k, kMostCandidates);
