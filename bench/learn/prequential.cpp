@@ -23,6 +23,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/rng.h"
+#include "learn/gated_step.h"
 #include "learn/learner.h"
 #include "learn/usual_texts.h"
 #include "train/trainer.h"
@@ -127,7 +128,7 @@ class AdapterWay final : public Way {
   Status begin() override {
     state_ = online_->initial_state();
     texts_.clear();
-    n_refused_ = 0;
+    n_refused_ = n_pulled_ = 0;
     return {};
   }
   Result<double> score(const StreamItem&, const JudgedText& text) override {
@@ -138,25 +139,26 @@ class AdapterWay final : public Way {
     const std::optional<uint64_t> number = online_->next_replay(state_);
     texts_.push_back(judgement.text);
     const JudgedText* const again = number ? &texts_[*number - 1] : nullptr;
-    LearnState next = state_;
-    const OnlineResult result = TRY(online_->step(next, texts_.size(), judgement, again));
-    if (has_gate_) {
-      UpdateReading reading = TRY(gate_->read(*model_));
-      reading.own_before = result.loss_before;
-      reading.own_after = result.loss_after;
-      if (const std::string why = refusal_of(reading, limits_); !why.empty()) {
-        ++n_refused_;
-        ++reasons_[why.substr(0, why.find(':'))];
-        return {};
-      }
+    if (!has_gate_) {
+      TRY(online_->step(state_, texts_.size(), judgement, again));
+      return {};
     }
-    state_ = std::move(next);
+    GatedStep step = TRY(
+        gated_step(*model_, *online_, *gate_, limits_, state_, texts_.size(), judgement, again));
+    n_pulled_ += step.share < 1 ? 1 : 0;
+    if (step.refusal.empty()) {
+      state_ = std::move(step.state);
+    } else {
+      ++n_refused_;
+      ++reasons_[step.refusal.substr(0, step.refusal.find(':'))];
+    }
     return {};
   }
   Result<Json> end() override {
     model_->put(state_.numbers);
     Json json = reading_json(TRY(base_->read(*model_)));
     json["refused"] = n_refused_;
+    json["pulled"] = n_pulled_;
     json["bytes"] = model_->n_numbers() * int64_t{sizeof(float)};
     Json reasons = Json::object();
     for (const auto& [why, n] : reasons_) reasons[why] = n;
@@ -173,7 +175,7 @@ class AdapterWay final : public Way {
   UpdateLimits limits_;
   LearnState state_;
   std::vector<JudgedText> texts_;
-  int64_t n_refused_ = 0;
+  int64_t n_refused_ = 0, n_pulled_ = 0;
   std::map<std::string, int64_t> reasons_;
 };
 
@@ -436,30 +438,26 @@ Status run_gate(const std::string& path, const std::string& stream, const Number
   std::map<size_t, int64_t> bad;
   for (std::string line; std::getline(in, line) && n < most; ++n) {
     const Judgement judgement = TRY(judgement_of(model->model(), *TRY(read_item(line)).learned));
-    LearnState next = state;
-    const OnlineResult result =
-        TRY(online.step(next, static_cast<uint64_t>(n + 1), judgement, nullptr));
-    UpdateReading reading = TRY(gate.read(*model));
-    reading.own_before = result.loss_before;
-    reading.own_after = result.loss_after;
-    const bool passes = refusal_of(reading, {}).empty();
+    GatedStep step = TRY(gated_step(*model, online, gate, {}, state, static_cast<uint64_t>(n + 1),
+                                    judgement, nullptr));
+    const bool passes = step.refusal.empty();
     good += passes ? 1 : 0;
     const auto i = static_cast<size_t>(n);
     const std::vector<float> harmed =
-        TRY(planted_harm(i, online, state, next, judgement, model->model().h.n_vocab));
+        TRY(planted_harm(i, online, state, step.state, judgement, model->model().h.n_vocab));
     model->put(harmed);
     const Result<UpdateReading> of_harm = gate.read(*model);
     if (of_harm) {
-      reading = *of_harm;
+      UpdateReading reading = *of_harm;
       const Result<double> own = model->loss(judgement.text);
       // What random tokens teach is what they were to teach: the base alone can tell.
       if (i % 4 != 2) {
-        reading.own_before = result.loss_before;
+        reading.own_before = step.reading.own_before;
         reading.own_after = own ? *own / static_cast<double>(judgement.text.n_judged()) : NAN;
       }
       if (refusal_of(reading, {}).empty()) ++bad[i % 4];
     }
-    if (passes) state = std::move(next);
+    if (passes) state = std::move(step.state);
   }
   std::printf(
       "{\"steps\": %lld, \"accepted\": %lld, \"harm_accepted\": [%lld, %lld, %lld, %lld]}\n",

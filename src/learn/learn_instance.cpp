@@ -159,10 +159,11 @@ Result<bool> LearnInstance::finish(const LearnTurn& turn, const Json& entry) {
 }
 
 Result<bool> LearnInstance::accept(const LearnTurn& turn, std::shared_ptr<const LearnState> state,
-                                   const UpdateReading& reading) {
+                                   const UpdateReading& reading, float share) {
   Json update = {
       {"feedback", turn.number}, {"generation", turn.generation}, {"parent", turn.parent}};
   update.update(reading_json(reading));
+  if (share < 1) update["share"] = static_cast<double>(share);
   Json entry = Json::object();
   entry["update"] = std::move(update);
   if (!TRY(finish(turn, entry))) return false;

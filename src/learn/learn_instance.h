@@ -73,9 +73,10 @@ class LearnInstance {
   Status write_state(uint64_t generation, const LearnState& state) const;
 
   // The outcome of a turn, for the journal. False: something was undone since the turn began, and
-  // it must be learned again. Fails: as LearnJournal::add; then it learns no more.
+  // it must be learned again. Fails: as LearnJournal::add; then it learns no more. `share`: as
+  // GatedStep has it.
   Result<bool> accept(const LearnTurn& turn, std::shared_ptr<const LearnState> state,
-                      const UpdateReading& reading);
+                      const UpdateReading& reading, float share);
   Result<bool> refuse(const LearnTurn& turn, const std::string& why, const UpdateReading& reading);
   // Makes the generation `n` accepted steps before the current one current. Returns it. Fails:
   // invalid (there are fewer, or its state is no longer kept), corrupt (its file), as

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/tree.h"
+#include "learn/gated_step.h"
 #include "learn/usual_texts.h"
 #include "model/content_key.h"
 #include "model/key_text.h"
@@ -68,6 +69,7 @@ struct Learner::Outcome {
   std::shared_ptr<const LearnState> state;  // null: it was refused
   std::string refusal = {};
   UpdateReading reading = {};
+  float share = 1;      // as GatedStep has it
   Status failure = {};  // of writing files
 };
 
@@ -235,22 +237,17 @@ void Learner::publish(const std::string& name, LearnInstance& instance, Lock& lo
 Learner::Outcome Learner::learn(const LearnInstance& instance, const LearnTurn& turn,
                                 const LearnState& before, const JudgedText* again) {
   Outcome outcome;
-  auto state = std::make_shared<LearnState>(before);
-  const Result<OnlineResult> step = online_->step(*state, turn.number, turn.judgement, again);
+  Result<GatedStep> step = gated_step(*model_, *online_, *gate_, options_.limits, before,
+                                      turn.number, turn.judgement, again);
   if (!step) {
     outcome.refusal = step.error().message();
     return outcome;
   }
-  Result<UpdateReading> reading = gate_->read(*model_);
-  if (!reading) {
-    outcome.refusal = reading.error().message();
-    return outcome;
-  }
-  outcome.reading = *reading;
-  outcome.reading.own_before = step->loss_before;
-  outcome.reading.own_after = step->loss_after;
-  outcome.refusal = refusal_of(outcome.reading, options_.limits);
+  outcome.reading = step->reading;
+  outcome.refusal = step->refusal;
+  outcome.share = step->share;
   if (!outcome.refusal.empty()) return outcome;
+  const auto state = std::make_shared<const LearnState>(std::move(step->state));
   const std::string folder = instance.adapter_folder(turn.generation);
   outcome.failure = instance.write_state(turn.generation, *state);
   if (outcome.failure.ok()) outcome.failure = make_folder(folder);
@@ -258,7 +255,7 @@ Learner::Outcome Learner::learn(const LearnInstance& instance, const LearnTurn& 
     outcome.failure =
         write_peft_adapter(model_->model(), model_->adapter(), model_->parameters(), folder);
   }
-  outcome.state = std::move(state);
+  outcome.state = state;
   return outcome;
 }
 
@@ -276,9 +273,9 @@ void Learner::take_turn(const std::string& name, LearnInstance& instance, Lock& 
   lock.lock();
   if (!outcome.failure.ok()) return instance.give_up(outcome.failure);
   const bool accepted = outcome.refusal.empty();
-  const Result<bool> done = accepted
-                                ? instance.accept(*turn, std::move(outcome.state), outcome.reading)
-                                : instance.refuse(*turn, outcome.refusal, outcome.reading);
+  const Result<bool> done =
+      accepted ? instance.accept(*turn, std::move(outcome.state), outcome.reading, outcome.share)
+               : instance.refuse(*turn, outcome.refusal, outcome.reading);
   if (done && *done && accepted) published_.push_back(name);
 }
 

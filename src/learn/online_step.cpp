@@ -151,6 +151,12 @@ Result<OnlineResult> OnlineLearner::step(LearnState& state, uint64_t number,
   return result;
 }
 
+void OnlineLearner::pull_to_start(LearnState& state, float share) const {
+  for (size_t i = 0; i < initial_.size(); ++i) {
+    state.numbers[i] = initial_[i] + share * (state.numbers[i] - initial_[i]);
+  }
+}
+
 // One in 1 / replay_share corrections; where there is no more room, in the place of a random one.
 // Both depend on numbers of the journal alone.
 void OnlineLearner::keep(LearnState& state, uint64_t number) const {

@@ -68,6 +68,8 @@ class OnlineLearner {
   // numbers in the model. The state is as before where it fails: as GradientModel::add_gradient.
   Result<OnlineResult> step(LearnState& state, uint64_t number, const Judgement& judgement,
                             const JudgedText* again);
+  // Leaves `share` of the difference to what numbers were at first.
+  void pull_to_start(LearnState& state, float share) const;
   // The task that is being learned becomes an anchor, if lambda > 0 and it learned something.
   void end_task(LearnState& state) const;
 
