@@ -2,14 +2,9 @@
 // there afterwards, and the chain verifies.
 //
 // RUV_KILLS sets how many processes are killed; a few by default.
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
-
-#include <cstdlib>
-
 #include "audit/audit_log.h"
 #include "audit/test_audit.h"
+#include "base/test_kill.h"
 
 namespace ruv::audit_log_kill_test {
 namespace {
@@ -27,41 +22,26 @@ FinishedRequest request_of(int64_t step) {
   return made;
 }
 
-// Adds some answers at a time and writes a byte for each flush, until it is killed.
-[[noreturn]] void write_on(const std::string& folder, int64_t step, int acknowledged) {
+// Adds some answers at a time, until it is killed.
+int write_on(const std::string& folder, int64_t step, int acknowledged) {
   auto store = AuditStore::open({.folder = folder});
-  if (!store) ::_exit(1);
+  if (!store) return 1;
   auto log = AuditLog::start(std::move(*store), {.contents = AuditContents::kept, .batch = 3});
-  if (!log) ::_exit(2);
+  if (!log) return 2;
   for (;; ++step) {
     (*log)->add(request_of(step));
-    if (!(*log)->flush().ok()) ::_exit(3);
-    if (::write(acknowledged, "x", 1) != 1) ::_exit(4);
+    if (!(*log)->flush().ok()) return 3;
+    acknowledge(acknowledged);
   }
 }
 
 int64_t n_acknowledged(const std::string& folder, int64_t step, uint32_t n_us) {
-  int ends[2];
-  EXPECT_EQ(::pipe(ends), 0);
-  const pid_t child = ::fork();
-  if (child == 0) write_on(folder, step, ends[1]);
-  ::close(ends[1]);
-  pollfd first{ends[0], POLLIN, 0};
-  ::poll(&first, 1, 60'000);
-  ::usleep(n_us);
-  ::kill(child, SIGKILL);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
-  int64_t n = 0;
-  for (char byte; ::read(ends[0], &byte, 1) == 1;) ++n;
-  ::close(ends[0]);
-  return n;
+  return n_steps_until_killed(
+      n_us, [&](int acknowledged) { return write_on(folder, step, acknowledged); });
 }
 
 TEST(AuditLogKill, LosesNothingThatWasAcknowledged) {
-  const char* const wanted = std::getenv("RUV_KILLS");
-  const int n_kills = wanted != nullptr ? std::atoi(wanted) : 12;
+  const int n_kills = n_kills_wanted();
   constexpr int kKillsOfLog = 40;  // each is followed by reading all of the log
   Rng rng(5);
   std::optional<AuditFolder> log;

@@ -3,15 +3,12 @@
 //
 // RUV_KILLS sets how many processes are killed; a few by default.
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/rng.h"
+#include "base/test_kill.h"
 #include "memory/store.h"
 
 namespace ruv::store_kill_test {
@@ -58,36 +55,21 @@ Status change_store(MemoryStore& store, int64_t step, WorkerPool& pool) {
   return {};
 }
 
-// Makes steps from `step` on and writes a byte for each to `acknowledged`, until it is killed.
-[[noreturn]] void change_until_killed(const std::string& folder, int64_t step, int acknowledged) {
+// Makes steps from `step` on, until it is killed.
+int change_until_killed(const std::string& folder, int64_t step, int acknowledged) {
   WorkerPool pool(1);
   auto store = MemoryStore::open(options_in(folder), pool);
-  if (!store) ::_exit(1);
+  if (!store) return 1;
   for (;; ++step) {
-    if (!change_store(**store, step, pool).ok()) ::_exit(2);
-    if (::write(acknowledged, "x", 1) != 1) ::_exit(3);
+    if (!change_store(**store, step, pool).ok()) return 2;
+    acknowledge(acknowledged);
   }
 }
 
 // Kills such a process after some microseconds; returns how many steps it acknowledged.
 int64_t n_steps_of_killed(const std::string& folder, int64_t step, uint32_t n_us) {
-  int ends[2];
-  EXPECT_EQ(::pipe(ends), 0);
-  const pid_t child = ::fork();
-  if (child == 0) change_until_killed(folder, step, ends[1]);
-  ::close(ends[1]);
-  // The first step may take long on a busy machine, and is waited for.
-  pollfd first{ends[0], POLLIN, 0};
-  ::poll(&first, 1, 60'000);
-  ::usleep(n_us);
-  ::kill(child, SIGKILL);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
-  int64_t n = 0;
-  for (char byte = 0; ::read(ends[0], &byte, 1) == 1;) ++n;
-  ::close(ends[0]);
-  return n;
+  return n_steps_until_killed(
+      n_us, [&](int acknowledged) { return change_until_killed(folder, step, acknowledged); });
 }
 
 // The step that each document is of, after the first n steps; -1: it is not there.

@@ -3,16 +3,13 @@
 //
 // RUV_KILLS sets how many processes are killed; a few by default.
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 
 #include "base/rng.h"
+#include "base/test_kill.h"
 #include "memory/vector_index.h"
 
 namespace ruv::vector_index_kill_test {
@@ -67,41 +64,25 @@ bool has_exactly(const VectorIndex& index, const std::set<int64_t>& ids) {
   return std::ranges::all_of(ids, [&](int64_t id) { return index.has(id); });
 }
 
-// Makes changes from `step` on and writes a byte for each to `acknowledged`, until it is killed.
-[[noreturn]] void change_on(const std::string& folder, int64_t step, int acknowledged) {
+// Makes changes from `step` on, until it is killed.
+int change_on(const std::string& folder, int64_t step, int acknowledged) {
   WorkerPool pool(1);
   auto index = VectorIndex::open(options_in(folder), pool);
-  if (!index) ::_exit(1);
+  if (!index) return 1;
   for (;; ++step) {
-    if (!change(**index, step, pool).ok()) ::_exit(2);
-    if (::write(acknowledged, "x", 1) != 1) ::_exit(3);
+    if (!change(**index, step, pool).ok()) return 2;
+    acknowledge(acknowledged);
   }
 }
 
 // Kills such a process after some microseconds; returns how many changes it acknowledged.
 int64_t n_acknowledged(const std::string& folder, int64_t step, uint32_t n_us) {
-  int ends[2];
-  EXPECT_EQ(::pipe(ends), 0);
-  const pid_t child = ::fork();
-  if (child == 0) change_on(folder, step, ends[1]);
-  ::close(ends[1]);
-  // The first change may take long on a busy machine, and is waited for.
-  pollfd first{ends[0], POLLIN, 0};
-  ::poll(&first, 1, 60'000);
-  ::usleep(n_us);
-  ::kill(child, SIGKILL);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
-  int64_t n = 0;
-  for (char byte; ::read(ends[0], &byte, 1) == 1;) ++n;
-  ::close(ends[0]);
-  return n;
+  return n_steps_until_killed(
+      n_us, [&](int acknowledged) { return change_on(folder, step, acknowledged); });
 }
 
 TEST(VectorIndexKill, LosesNothingThatWasAcknowledged) {
-  const char* const wanted = std::getenv("RUV_KILLS");
-  const int n_kills = wanted != nullptr ? std::atoi(wanted) : 12;
+  const int n_kills = n_kills_wanted();
   const fs::path folder =
       fs::temp_directory_path() / ("ruv_index_kill_" + std::to_string(::getpid()));
   fs::remove_all(folder);
