@@ -143,8 +143,8 @@ class AdapterWay final : public Way {
       TRY(online_->step(state_, texts_.size(), judgement, again));
       return {};
     }
-    GatedStep step = TRY(
-        gated_step(*model_, *online_, *gate_, limits_, state_, texts_.size(), judgement, again));
+    const GatedLearner learner{*model_, *online_, *gate_, limits_};
+    GatedStep step = TRY(learner.step(state_, texts_.size(), judgement, again));
     n_pulled_ += step.share < 1 ? 1 : 0;
     if (step.refusal.empty()) {
       state_ = std::move(step.state);
@@ -431,6 +431,7 @@ Status run_gate(const std::string& path, const std::string& stream, const Number
   if (numbers.files.contains("gate")) rehearse_half(texts);
   OnlineLearner online = TRY(OnlineLearner::create(*model, {}, std::move(texts.rehearsed)));
   const UpdateGate gate = TRY(UpdateGate::create(*model, std::move(texts)));
+  const GatedLearner learner{*model, online, gate};
   LearnState state = online.initial_state();
   std::istringstream in(TRY(read_text_file(stream)));
   const auto most = static_cast<int64_t>(number_or(numbers, "n", 100));
@@ -438,8 +439,7 @@ Status run_gate(const std::string& path, const std::string& stream, const Number
   std::map<size_t, int64_t> bad;
   for (std::string line; std::getline(in, line) && n < most; ++n) {
     const Judgement judgement = TRY(judgement_of(model->model(), *TRY(read_item(line)).learned));
-    GatedStep step = TRY(gated_step(*model, online, gate, {}, state, static_cast<uint64_t>(n + 1),
-                                    judgement, nullptr));
+    GatedStep step = TRY(learner.step(state, static_cast<uint64_t>(n + 1), judgement, nullptr));
     const bool passes = step.refusal.empty();
     good += passes ? 1 : 0;
     const auto i = static_cast<size_t>(n);

@@ -12,16 +12,14 @@ bool is_far_from_base(UpdateReading reading, UpdateLimits limits) {
 
 }  // namespace
 
-Result<GatedStep> gated_step(GradientModel<float>& model, OnlineLearner& online,
-                             const UpdateGate& gate, const UpdateLimits& limits,
-                             const LearnState& before, uint64_t number, const Judgement& judgement,
-                             const JudgedText* again) {
+Result<GatedStep> GatedLearner::step(const LearnState& before, uint64_t number,
+                                     const Judgement& judgement, const JudgedText* again) const {
   GatedStep tried{.state = before, .reading = {}, .refusal = {}};
   for (size_t n_pulled = 0;; ++n_pulled) {
-    const OnlineResult step = TRY(online.step(tried.state, number, judgement, again));
+    const OnlineResult made = TRY(online.step(tried.state, number, judgement, again));
     tried.reading = TRY(gate.read(model));
-    tried.reading.own_before = step.loss_before;
-    tried.reading.own_after = step.loss_after;
+    tried.reading.own_before = made.loss_before;
+    tried.reading.own_after = made.loss_after;
     tried.refusal = refusal_of(tried.reading, limits);
     const bool is_last = n_pulled == kPulledShares.size() || before.n_steps == 0;
     if (tried.refusal.empty() || is_last || !is_far_from_base(tried.reading, limits)) return tried;

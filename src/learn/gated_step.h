@@ -24,11 +24,17 @@ struct GatedStep {
   float share = 1;      // of what was learned before that it began with
 };
 
-// Leaves the new numbers in the model, if nothing is refused. Requires: `online` and `gate` are of
-// `model`. Fails: as OnlineLearner::step, UpdateGate::read.
-Result<GatedStep> gated_step(GradientModel<float>& model, OnlineLearner& online,
-                             const UpdateGate& gate, const UpdateLimits& limits,
-                             const LearnState& before, uint64_t number, const Judgement& judgement,
-                             const JudgedText* again);
+// What steps are made with. Requires: `online` and `gate` are of `model`; all outlive it.
+struct GatedLearner {
+  GradientModel<float>& model;
+  OnlineLearner& online;
+  const UpdateGate& gate;
+  UpdateLimits limits = {};
+
+  // Learns a feedback, as OnlineLearner::step has it. Leaves the new numbers in the model, if
+  // nothing is refused. Fails: as OnlineLearner::step, UpdateGate::read.
+  Result<GatedStep> step(const LearnState& before, uint64_t number, const Judgement& judgement,
+                         const JudgedText* again) const;
+};
 
 }  // namespace ruv

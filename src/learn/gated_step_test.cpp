@@ -18,7 +18,8 @@ class GatedStepTest : public testing::Test {
   }
   GatedStep step(uint64_t number, const UpdateLimits& limits) {
     const Judgement judgement{.text = tiny_text(static_cast<int32_t>(number))};
-    auto made = gated_step(*model_, *online_, *gate_, limits, state_, number, judgement, nullptr);
+    auto made =
+        GatedLearner{*model_, *online_, *gate_, limits}.step(state_, number, judgement, nullptr);
     EXPECT_TRUE(made) << made.error().message();
     return std::move(*made);
   }

@@ -237,8 +237,8 @@ void Learner::publish(const std::string& name, LearnInstance& instance, Lock& lo
 Learner::Outcome Learner::learn(const LearnInstance& instance, const LearnTurn& turn,
                                 const LearnState& before, const JudgedText* again) {
   Outcome outcome;
-  Result<GatedStep> step = gated_step(*model_, *online_, *gate_, options_.limits, before,
-                                      turn.number, turn.judgement, again);
+  const GatedLearner learner{*model_, *online_, *gate_, options_.limits};
+  Result<GatedStep> step = learner.step(before, turn.number, turn.judgement, again);
   if (!step) {
     outcome.refusal = step.error().message();
     return outcome;
