@@ -29,7 +29,7 @@ class Embedder {
   // a sentence.
   const MemoryStore::Kind& kind() const { return kind_; }
   // How much its vectors are trusted beside words.
-  double vector_weight() const { return info_.pooling_is_stated ? 1 : kGuessedVectorWeight; }
+  double vector_weight() const { return vector_weight_of(info_.pooling_is_stated); }
   // Chunks that are not too long for the model. With --truncate they are as
   // `options` says. Fails: as chunks_that_fit.
   Result<std::vector<TextChunk>> cut(const ReadText& read, const ChunkOptions& options) const;

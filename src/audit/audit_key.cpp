@@ -28,13 +28,12 @@ KeyPair pair_of(const std::array<std::byte, 64>& secrets) {
   return pair;
 }
 
-// May be called any number of times, from any thread.
+}  // namespace
+
 Status prepare_sodium() {
   if (sodium_init() >= 0) return {};
   return fail(Code::internal, "libsodium cannot be used on this system");
 }
-
-}  // namespace
 
 bool is_signed(const Digest& digest, const Signature& signature, const PublicKey& key) {
   return crypto_sign_verify_detached(reinterpret_cast<const unsigned char*>(signature.data()),

@@ -13,6 +13,9 @@ using Salt = std::array<std::byte, 16>;
 // Whether `signature` was made for `digest` by the owner of the key.
 bool is_signed(const Digest& digest, const Signature& signature, const PublicKey& key);
 
+// May be called any number of times, from any thread. Fails: internal (libsodium cannot be used).
+Status prepare_sodium();
+
 class AuditKey {
  public:
   // Draws a key. Fails: internal (libsodium cannot be used).

@@ -26,14 +26,11 @@ const unsigned char* chars(std::string_view bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
 }
 
-Status prepare_sealing() {
-  static_assert(crypto_box_PUBLICKEYBYTES == 32 && crypto_box_SECRETKEYBYTES == 32);
-  if (sodium_init() >= 0) return {};
-  return fail(Code::internal, "libsodium cannot be used on this system");
-}
+static_assert(crypto_box_PUBLICKEYBYTES == 32 && crypto_box_SECRETKEYBYTES == 32);
 
+// Reads the file of one half, whose first line says which it is.
 Status read_half(const std::string& path, std::string_view head, std::array<std::byte, 32>& half) {
-  TRY(prepare_sealing());
+  TRY(prepare_sodium());
   const std::string text = TRY(read_text_file(path));
   if (!text.starts_with(head) || text.size() != head.size() + 65 || text.back() != '\n')
     return fail(Code::invalid, "{}: not a file that begins with '{}'", path,
@@ -50,6 +47,7 @@ Status write_half(const std::string& path, std::string_view head,
   return file.commit();
 }
 
+// Lengths come first, so that the parts cannot be cut in another way.
 void append_part(std::string& bytes, std::string_view part) {
   bytes += as_text(number_bytes(part.size()));
   bytes += part;
@@ -86,6 +84,7 @@ Result<AuditSeal> AuditSeal::read(const std::string& path) {
   return seal;
 }
 
+// What was sealed does not stay in memory that is freed; the contents themselves are the caller's.
 std::string AuditSeal::close(const EntryContents& contents) const {
   std::string bytes = bytes_of_contents(contents);
   std::string sealed(bytes.size() + crypto_box_SEALBYTES, '\0');
@@ -98,7 +97,7 @@ std::string AuditSeal::close(const EntryContents& contents) const {
 AuditSealKey::~AuditSealKey() { sodium_memzero(secret_.data(), secret_.size()); }
 
 Result<AuditSealKey> AuditSealKey::draw(const std::string& path) {
-  TRY(prepare_sealing());
+  TRY(prepare_sodium());
   for (const std::string& file : {path, path + ".pub"})
     if (file_exists(file)) return fail(Code::invalid, "{}: exists already", file);
   AuditSealKey key;

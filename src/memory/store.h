@@ -91,9 +91,10 @@ struct FoundChunk {
   double related = 0;
 };
 
-// The weight of vectors of a model whose files do not say how it pools, which was made for other
-// things: they find chunks that no word leads to, and words decide the order of all others.
-inline constexpr double kGuessedVectorWeight = 0.005;
+// How much the vectors of a model are trusted beside words (MemoryQuery::vector_weight). One whose
+// files do not say how it pools was made for other things: its vectors find chunks that no word
+// leads to, and words decide the order of all others.
+constexpr double vector_weight_of(bool pooling_is_stated) { return pooling_is_stated ? 1 : 0.005; }
 
 struct MemoryQuery {
   std::span<const float> vector = {};  // empty: by words alone

@@ -112,8 +112,8 @@ TEST_F(MemoryStoreTest, AWeightSaysWhichSearchDecides) {
     return (*store_->search({.vector = sea, .vector_weight = weight, .words = "stars", .k = 3}))[0];
   };
   EXPECT_EQ(first(1.99).document, "a.txt");
-  EXPECT_EQ(first(kGuessedVectorWeight).document, "b.txt");
-  EXPECT_NEAR(first(kGuessedVectorWeight).score, 2.0 / 61, 1e-4);
+  EXPECT_EQ(first(vector_weight_of(false)).document, "b.txt");
+  EXPECT_NEAR(first(vector_weight_of(false)).score, 2.0 / 61, 1e-4);
   EXPECT_FALSE(store_->search({.vector = sea, .vector_weight = 2, .words = "a", .k = 3}));
 }
 

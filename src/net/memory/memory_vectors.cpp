@@ -84,7 +84,7 @@ ApiResult<void> start_job(const MemoryRequest& call, const OpenAiService& servic
   const std::string model = service.names.front();
   const EmbedInfo& info = *service.text->embed_info();
   const std::string described = described_model(service, info);
-  const double vector_weight = info.pooling_is_stated ? 1 : kGuessedVectorWeight;
+  const double vector_weight = vector_weight_of(info.pooling_is_stated);
   compute_vectors(
       service, std::move(request), call.reply,
       [call, model, described, vector_weight, n = job.texts.size(), workers = job.workers,
