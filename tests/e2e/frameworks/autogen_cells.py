@@ -58,7 +58,8 @@ async def json_output_class(url):
 @cell("typed answers", "json_output=True")
 async def json_output(url):
     """Only that the answer is an object is forced."""
-    answer = await client_of(url).create(EXTRACT, json_output=True)
+    asked = [UserMessage(content=cells.EXTRACT_JSON, source="user")]
+    answer = await client_of(url).create(asked, json_output=True)
     check(isinstance(json.loads(answer.content), dict), answer)
 
 

@@ -6,6 +6,10 @@ import { z } from "zod";
 export const MODEL = "nano";
 export const KEY = "none";
 export const EXTRACT = "Jason is 25 years old. Who is it?";
+// Where a form lets strings and lists go on, a model this small ends them only if it is asked so.
+export const EXTRACT_JSON = "Jason is 25 years old.\n\nReturn JSON with this schema: " +
+  '{"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, ' +
+  '"required": ["name", "age"]}';
 // The model calls a function for this by itself ...
 export const WEATHER = "What is the weather in Paris, in Celsius?";
 // ... and for this only if it must.

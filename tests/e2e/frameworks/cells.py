@@ -20,6 +20,10 @@ from pydantic import BaseModel, ConfigDict, Field
 MODEL = "nano"
 KEY = "none"
 EXTRACT = "Jason is 25 years old. Who is it?"
+# Where a form lets strings and lists go on, a model this small ends them only if it is asked so.
+EXTRACT_JSON = ('Jason is 25 years old.\n\nReturn JSON with this schema: {"type": "object", '
+                '"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, '
+                '"required": ["name", "age"]}')
 # The model calls a function for this by itself ...
 WEATHER = "What is the weather in Paris, in Celsius?"
 # ... and for this only if it must.

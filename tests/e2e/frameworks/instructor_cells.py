@@ -101,7 +101,8 @@ def iterable(url):
             "schema": {"type": "object", "properties": {"tasks": tasks}, "required": ["tasks"],
                        "additionalProperties": False}}
     people = list(client_of(url, Mode.JSON_SCHEMA).chat.completions.create_iterable(
-        response_model=Person, extra_body={"response_format": form}, **ASK))
+        response_model=Person, extra_body={"response_format": form},
+        **ASK | {"messages": [{"role": "user", "content": cells.EXTRACT_JSON}]}))
     check(people, people)
     for person in people:
         cells.check_person(person)

@@ -27,7 +27,7 @@ cell("typed answers", "generate", async (url) => {
 });
 
 cell("typed answers", "format json", async (url) => {
-  const done = await client(url).chat(ask(cells.EXTRACT, { format: "json" }));
+  const done = await client(url).chat(ask(cells.EXTRACT_JSON, { format: "json" }));
   check(typeof JSON.parse(done.message.content) === "object", done.message.content);
 });
 

@@ -56,7 +56,8 @@ def parse_nested(url):
 def json_object(url):
     with client_of(url) as client:
         done = client.chat.completions.create(
-            messages=PERSON, response_format={"type": "json_object"}, **ASK)
+            messages=[{"role": "user", "content": cells.EXTRACT_JSON}],
+            response_format={"type": "json_object"}, **ASK)
     check(isinstance(json.loads(done.choices[0].message.content), dict), done)
 
 
