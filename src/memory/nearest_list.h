@@ -31,6 +31,10 @@ class NearestList {
   bool takes(const Neighbour& found) const {
     return entries_.size() < most_ || found < entries_.back().found;
   }
+  // Whether it has room, or its last node is not nearer than this one.
+  bool has_up_to(const Neighbour& found) const {
+    return entries_.size() < most_ || !(entries_.back().found < found);
+  }
   void add(const Neighbour& found) {
     if (!takes(found)) return;
     if (entries_.size() == most_) entries_.pop_back();

@@ -14,12 +14,11 @@ namespace {
 
 constexpr int kRounds = 8;
 
-// The lowest of equally near centres.
-uint8_t least_of(const float* distances) {
+}  // namespace
+
+uint8_t nearest_centre(const float* distances) {
   return static_cast<uint8_t>(std::min_element(distances, distances + kCentresOfPart) - distances);
 }
-
-}  // namespace
 
 // A row has bytes for 16 parts at a time, as DistanceKernels::sum_parts reads them.
 ProductCodes::ProductCodes(Metric metric, int64_t n_dims)
@@ -36,14 +35,14 @@ Status ProductCodes::allocate() {
 Status ProductCodes::learn(std::span<const float* const> rows, WorkerPool& pool) {
   CHECK(std::ssize(rows) >= kCentresOfPart);
   TRY(allocate());
-  pool.run_items(n_parts_, [&](int, int64_t part) { learn_part(part, rows); });
+  pool.run_items(n_parts_, [&](int, int64_t part) {
+    learn_centres(rows, part * kNumbersOfPart, centres_of(part));
+  });
   return {};
 }
 
 // Begins with rows at even distances; a centre that no row is nearest to stays where it is.
-void ProductCodes::learn_part(int64_t part, std::span<const float* const> rows) {
-  float* const centres = centres_of(part);
-  const int64_t first = part * kNumbersOfPart;
+void learn_centres(std::span<const float* const> rows, int64_t first, float* centres) {
   for (int64_t centre = 0; centre < kCentresOfPart; ++centre) {
     const auto row = static_cast<size_t>(centre * std::ssize(rows) / kCentresOfPart);
     for (int64_t d = 0; d < kNumbersOfPart; ++d) {
@@ -56,7 +55,7 @@ void ProductCodes::learn_part(int64_t part, std::span<const float* const> rows) 
     std::array<int64_t, kCentresOfPart> counts = {};
     for (const float* const row : rows) {
       distance_kernels().l2_parts(row + first, centres, 1, distances.data());
-      const size_t nearest = least_of(distances.data());
+      const size_t nearest = nearest_centre(distances.data());
       ++counts[nearest];
       for (size_t d = 0; d < kNumbersOfPart; ++d) {
         sums[nearest][d] += double{row[first + static_cast<int64_t>(d)]};
@@ -77,7 +76,7 @@ void ProductCodes::set(uint32_t number, const float* numbers, CodedQuery& memory
   distance_kernels().l2_parts(numbers, centres_.as<float>(), n_parts_, memory.numbers.data());
   uint8_t* const codes = code_to_set(number);
   for (int64_t part = 0; part < n_parts_; ++part) {
-    codes[part] = least_of(memory.numbers.data() + part * kCentresOfPart);
+    codes[part] = nearest_centre(memory.numbers.data() + part * kCentresOfPart);
   }
 }
 

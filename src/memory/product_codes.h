@@ -35,12 +35,17 @@ class ProductCodes final : public CodeRows {
   static constexpr int64_t kCentreFloats = 1024;  // of a part
 
   Status allocate();
-  void learn_part(int64_t part, std::span<const float* const> rows);
   float* centres_of(int64_t part) { return centres_.as<float>() + part * kCentreFloats; }
 
   int64_t n_parts_;
   Buffer centres_;  // as PartKernel has them
   bool is_used_ = false;
 };
+
+// The centres of the part that begins with number `first` of each row, as PartKernel has them:
+// kCentresOfPart · kNumbersOfPart numbers. Requires: as many rows as centres at least.
+void learn_centres(std::span<const float* const> rows, int64_t first, float* centres);
+// The centre of the least of kCentresOfPart distances; of equal ones the lowest.
+uint8_t nearest_centre(const float* distances);
 
 }  // namespace ruv
