@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Vector indexes beside each other: searches a second at equal recall, latency, building, loading,
-bytes on disk, and recall among few.
+bytes on disk and in memory, and recall among few.
 
 Usage: compare_indexes.py --bench RUV_BENCH_MEMORY [--sets 100000x128,100000x384,20000x768]
                           [--million] [--mnist t10k-images-idx3-ubyte.gz] [--indexes int8,hnswlib]
@@ -10,7 +10,9 @@ Sets are drawn: points around 1000 centres, with a seed; --million adds 1000000x
 built with two threads, M = 16 and 200 nodes looked at, and searched by one. The speed at a recall is
 that of the median of the rounds; between two efs its logarithm is taken to be linear in that of the
 share that is missed. Latencies are those of the least ef with recall 0.95, one query after the other;
-those of peers include the call from Python.
+those of peers include the call from Python. Memory is that of a process that opens the index and
+searches, without pages of files, for ours alone; what a search reads is that of the same ef, by calls:
+mapped files do not count.
 
 --results keeps what was measured, a line for each set and index, and a later run continues there.
 --write puts the tables between the marks of FILE. Peers that are missing are named and left out.
@@ -105,7 +107,7 @@ def measure(options, kind, vectors, queries, wanted):
         index = kind(options, pathlib.Path(made), vectors, queries)
         try:
             asked = queries[:min(index.most_queries, len(queries))]
-            points, least = [], None
+            points, least, read = [], None, None
             for ef in index.efs:
                 runs = [index.search(asked, ef) for _ in range(options.rounds)]
                 share = recall(runs[0][1], wanted)
@@ -113,7 +115,7 @@ def measure(options, kind, vectors, queries, wanted):
                 points.append((share, count / statistics.median(run[0] for run in runs)))
                 say("   ef %s: recall %.3f" % (ef, share))
                 if least is None and share >= 0.95:
-                    least = ef
+                    least, read = ef, index.read_bytes
                 if share >= 0.995:
                     break
             taken = [] if least is None and index.efs[0] is not None else index.each(asked, least)[0]
@@ -121,6 +123,7 @@ def measure(options, kind, vectors, queries, wanted):
                    "p50_us": percentile(taken, 0.5), "p99_us": percentile(taken, 0.99),
                    "bytes": index.save(), "load_seconds": index.load()}
             row["among"] = among_shares(index, vectors, asked[:100])
+            row["read_bytes"], row["memory_bytes"] = read, index.memory()
             return row
         finally:
             index.close()
@@ -130,10 +133,15 @@ def cell(number, form="%.0f"):
     return "-" if number is None else form % number
 
 
+def scaled(number, unit):
+    return None if number is None else number / unit
+
+
 def table(rows):
     """rows: {(set, index name): measured}."""
     lines = ["| set | index | build, s | searches/s at recall 0.95 | at 0.99 | p50, µs | p99, µs "
-             "| MB on disk | load, s |", "|---|---|---|---|---|---|---|---|---|"]
+             "| MB on disk | load, s | MB of memory | KB read for a search |",
+             "|---|---|---|---|---|---|---|---|---|---|---|"]
     for (name, index), row in rows.items():
         peer = rows.get((name, KINDS["hnswlib"].name))
         cells = ["%.1f" % row["build_seconds"]]
@@ -142,7 +150,8 @@ def table(rows):
             beside = speed_at(peer["points"], wanted) if peer else None
             cells.append(cell(speed) + (" (%.2f)" % (speed / beside) if speed and beside else ""))
         cells += [cell(row["p50_us"]), cell(row["p99_us"]), "%.1f" % (row["bytes"] / 1e6),
-                  "%.3f" % row["load_seconds"]]
+                  "%.3f" % row["load_seconds"], cell(scaled(row.get("memory_bytes"), 1e6), "%.1f"),
+                  cell(scaled(row.get("read_bytes"), 1e3), "%.1f")]
         lines.append("| %s | %s | %s |" % (name, index, " | ".join(cells)))
     lines += ["", "Recall at 10 among a share of the vectors, ef %d:" % EF_AMONG, "",
               "| set | index | " + " | ".join("%g %%" % (100 * share) for share in SHARES) + " |",

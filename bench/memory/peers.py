@@ -7,6 +7,8 @@ efs that it takes (None: it has no such number), and
   among(queries, ids, ef)     the ids found among these alone; None where it cannot
   save()                      bytes on disk
   load()                      seconds, from files that the system has in memory
+  memory()                    bytes of a process that has searched and not built; None: not known
+  read_bytes                  what a search of the last ef read from files by calls
 A peer that is not installed, or not whole, is named with the reason and left out.
 """
 import importlib
@@ -38,6 +40,7 @@ class Index:
     efs = EFS
     # An index that compares with everything is asked fewer queries.
     most_queries = 2000
+    read_bytes = 0
 
     def timed(self, act, *arguments):
         start = time.perf_counter()
@@ -58,23 +61,30 @@ class Index:
     def among(self, queries, ids, ef):
         return None
 
+    def memory(self):
+        return None
+
     def close(self):
         pass
 
 
 class Ours(Index):
-    codes = "none"
+    form = ("form=graph", "codes=none")
 
     def __init__(self, options, folder, vectors, queries):
         self.folder = folder
         vectors.tofile(folder / "vectors")
         queries.tofile(folder / "queries")
-        command = [options.bench, folder / "vectors", folder / "queries", "threads=2", "ef=stdin",
-                   "folder=%s" % (folder / "index"), "codes=" + self.codes,
-                   "n_dims=%d" % vectors.shape[1], "k=%d" % K]
+        self.bench, self.n_dims = options.bench, vectors.shape[1]
+        self.start(folder / "vectors")
+        self.build_seconds = self.answer()["build_seconds"]
+
+    def start(self, vectors):
+        command = [self.bench, vectors, self.folder / "queries", "threads=2", "ef=stdin",
+                   "folder=%s" % (self.folder / "index"), "n_dims=%d" % self.n_dims, "k=%d" % K,
+                   *self.form]
         self.process = subprocess.Popen(list(map(str, command)), text=True, bufsize=1,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.build_seconds = self.answer()["build_seconds"]
 
     def answer(self):
         line = self.process.stdout.readline()
@@ -89,6 +99,7 @@ class Ours(Index):
 
     def search(self, queries, ef):
         answer = self.ask("search %d" % ef)
+        self.read_bytes = answer["read_bytes"]
         return answer["seconds"], answer["found"]
 
     def each(self, queries, ef):
@@ -106,6 +117,13 @@ class Ours(Index):
     def load(self):
         return self.ask("load")["load_seconds"]
 
+    def memory(self):
+        self.close()
+        self.start("-")
+        self.answer()
+        self.ask("search 64")
+        return self.ask("memory")["memory_bytes"]
+
     def close(self):
         self.process.stdin.close()
         self.process.wait()
@@ -114,9 +132,15 @@ class Ours(Index):
 def ours(codes_of):
     class Coded(Ours):
         name = "RuvLLM, " + ("float32" if codes_of == "none" else codes_of)
-        codes = codes_of
+        form = ("form=graph", "codes=" + codes_of)
 
     return Coded
+
+
+class Disk(Ours):
+    """Blocks are read as they are needed; those of the system's cache cost a call."""
+    name = "RuvLLM, on disk"
+    form = ("form=disk", "cache=1048576")
 
 
 class Hnswlib(Index):
@@ -354,5 +378,5 @@ class Duck(Index):
 
 
 KINDS = {"none": ours("none"), "f16": ours("f16"), "int8": ours("int8"), "int4": ours("int4"),
-         "product": ours("product"), "binary": ours("binary"), "hnswlib": Hnswlib, "faiss": Faiss,
+         "product": ours("product"), "binary": ours("binary"), "disk": Disk, "hnswlib": Hnswlib, "faiss": Faiss,
          "usearch": Usearch, "sqlite-vec": SqliteVec, "lancedb": Lance, "duckdb": Duck}

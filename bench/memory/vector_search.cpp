@@ -1,10 +1,13 @@
 // Builds an index in a folder and searches it.
 //
-//   ruv_bench_memory VECTORS QUERIES folder=NEW n_dims=128 m=16 build=200 codes=int8 metric=l2
-//   threads=2 search_threads=1 k=10 ef=20,40,80
+//   ruv_bench_memory VECTORS QUERIES folder=NEW form=graph n_dims=128 m=16 build=200 codes=int8
+//   metric=l2 threads=2 search_threads=1 k=10 ef=20,40,80
+//   ruv_bench_memory VECTORS QUERIES folder=NEW form=disk n_dims=128 degree=64 build=100 halves=0
+//   beam=4 cache=4194304 and the others
 //
 // Both files hold float32, one vector after the other; ids count from 0. Prints a line of JSON for
-// the build, and one for each ef: the seconds of all queries together and the ids that were found.
+// the build, and one for each ef: the seconds of all queries together, bytes that a search has read
+// from files by calls, and the ids that were found. VECTORS "-": the folder has the index.
 // With ef=stdin each line of standard input is a command, answered by a line, so that another
 // program can ask:
 //
@@ -12,22 +15,26 @@
 //   each EF          "us" in place of "seconds": the microseconds of each query, by one thread
 //   among FILE EF    the same among the ids of a file alone, 8 bytes each
 //   load             closes the index and opens it again: "load_seconds"
+//   memory           "memory_bytes": memory of the process that is not of files
+#include <unistd.h>
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+
 #include <map>
 #include <sstream>
 #include <string>
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/folder.h"
-#include "memory/vector_index.h"
+#include "base/posix/process_memory.h"
+#include "benched_index.h"
 
 namespace ruv {
 namespace {
 
-using Lists = std::vector<std::vector<VectorIndex::Found>>;
+using Lists = std::vector<BenchedIndex::Found>;
 
 template <class Number>
 Result<std::vector<Number>> read_numbers(const std::string& path) {
@@ -59,23 +66,15 @@ class VectorBench {
   explicit VectorBench(std::map<std::string, std::string> options) : options_(std::move(options)) {}
 
   Status build(const std::string& vectors_path, const std::string& queries_path) {
-    HnswOptions& graph = made_.graph;
-    graph.n_dims = number("n_dims", 128);
-    graph.m = static_cast<int>(number("m", 16));
-    graph.n_looked_at = number("build", 200);
-    if (options_.contains("codes")) graph.codes = TRY(vector_codes_of(options_["codes"]));
-    if (options_.contains("metric")) graph.metric = TRY(metric_of(options_["metric"]));
-    made_.folder = options_["folder"];
-    if (made_.folder.empty()) return fail(Code::invalid, "give folder=, a new one");
-    const std::vector<float> vectors = TRY(read_numbers<float>(vectors_path));
+    index_ = TRY(benched_index(options_));
+    index_->use_threads(searching_.n_threads());
     queries_ = TRY(read_numbers<float>(queries_path));
-    std::vector<int64_t> ids(vectors.size() / static_cast<size_t>(graph.n_dims));
+    if (vectors_path == "-") return load();
+    const std::vector<float> vectors = TRY(read_numbers<float>(vectors_path));
+    std::vector<int64_t> ids(vectors.size() / static_cast<size_t>(n_dims()));
     for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int64_t>(i);
-    TRY(open());
-    if (index_->size() > 0) return fail(Code::invalid, "{}: has an index", made_.folder);
     const int64_t start = SteadyClock().now_ns();
-    TRY(index_->add(ids, vectors, pool_));
-    TRY(index_->checkpoint());
+    TRY(index_->build(ids, vectors, pool_));
     std::printf("{\"build_seconds\": %.6f, \"bytes\": %lld}\n", seconds_since(start),
                 static_cast<long long>(index_->n_bytes()));
     std::fflush(stdout);
@@ -84,27 +83,28 @@ class VectorBench {
 
   Status search(int64_t ef) {
     const int64_t n = n_queries();
-    std::vector<HnswSearch> memories(static_cast<size_t>(searching_.n_threads()));
     Lists found(static_cast<size_t>(n));
+    const int64_t n_read = index_->n_bytes_read();
     const int64_t start = SteadyClock().now_ns();
     searching_.run_items(n, [&](int thread, int64_t i) {
       const auto at = static_cast<size_t>(i);
-      auto result = index_->search(query(i), {k(), ef}, memories[static_cast<size_t>(thread)]);
+      auto result = index_->search(query(i), {k(), ef}, thread);
       if (result) found[at] = std::move(*result);
     });
-    std::printf("{\"ef\": %lld, \"seconds\": %.6f, ", static_cast<long long>(ef),
-                seconds_since(start));
+    const double seconds = seconds_since(start);
+    const int64_t read = (index_->n_bytes_read() - n_read) / std::max<int64_t>(n, 1);
+    std::printf("{\"ef\": %lld, \"seconds\": %.6f, \"read_bytes\": %lld, ",
+                static_cast<long long>(ef), seconds, static_cast<long long>(read));
     print_found(found);
     return {};
   }
 
   Status each(int64_t ef, const NodeSet* among) {
-    HnswSearch memory;
     Lists found;
     std::printf("{\"ef\": %lld, \"us\": [", static_cast<long long>(ef));
     for (int64_t i = 0; i < n_queries(); ++i) {
       const int64_t start = SteadyClock().now_ns();
-      found.push_back(TRY(index_->search(query(i), {k(), ef, among}, memory)));
+      found.push_back(TRY(index_->search(query(i), {k(), ef, among}, 0)));
       std::printf(i == 0 ? "%.2f" : ", %.2f", seconds_since(start) * 1e6);
     }
     std::fputs("], ", stdout);
@@ -118,6 +118,12 @@ class VectorBench {
     int64_t ef = 0;
     words >> command;
     if (command == "load") return load();
+    if (command == "memory") {
+      const uint64_t bytes = memory_of_family(::getpid());
+      std::printf("{\"memory_bytes\": %llu}\n", static_cast<unsigned long long>(bytes));
+      std::fflush(stdout);
+      return {};
+    }
     if (command == "among") words >> file;
     if (!(words >> ef)) return fail(Code::invalid, "{}: no command", line);
     if (command == "search") return search(ef);
@@ -134,30 +140,25 @@ class VectorBench {
     return found != options_.end() ? std::stoll(found->second) : otherwise;
   }
   int64_t k() const { return number("k", 10); }
-  int64_t n_queries() const { return std::ssize(queries_) / made_.graph.n_dims; }
+  int64_t n_dims() const { return number("n_dims", 128); }
+  int64_t n_queries() const { return std::ssize(queries_) / n_dims(); }
   std::span<const float> query(int64_t i) const {
-    const auto n = static_cast<size_t>(made_.graph.n_dims);
+    const auto n = static_cast<size_t>(n_dims());
     return std::span(queries_).subspan(static_cast<size_t>(i) * n, n);
   }
-  Status open() {
-    index_ = TRY(VectorIndex::open(made_, pool_));
-    return {};
-  }
   Status load() {
-    index_.reset();
     const int64_t start = SteadyClock().now_ns();
-    TRY(open());
+    TRY(index_->open(pool_));
     std::printf("{\"load_seconds\": %.6f}\n", seconds_since(start));
     std::fflush(stdout);
     return {};
   }
 
   std::map<std::string, std::string> options_;
-  VectorIndexOptions made_;
   WorkerPool pool_{static_cast<int>(number("threads", 2))};
   WorkerPool searching_{static_cast<int>(number("search_threads", 1))};
   std::vector<float> queries_;
-  std::unique_ptr<VectorIndex> index_;
+  std::unique_ptr<BenchedIndex> index_;
 };
 
 Status run_bench(const std::string& vectors, const std::string& queries,
