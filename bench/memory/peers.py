@@ -122,7 +122,9 @@ class Ours(Index):
         self.start("-")
         self.answer()
         self.ask("search 64")
-        return self.ask("memory")["memory_bytes"]
+        status = pathlib.Path("/proc/%d/status" % self.process.pid).read_text()
+        kib = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
+        return int(kib[0]) * 1024 if kib else None
 
     def close(self):
         self.process.stdin.close()

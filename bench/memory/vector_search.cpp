@@ -15,8 +15,6 @@
 //   each EF          "us" in place of "seconds": the microseconds of each query, by one thread
 //   among FILE EF    the same among the ids of a file alone, 8 bytes each
 //   load             closes the index and opens it again: "load_seconds"
-//   memory           "memory_bytes": memory of the process that is not of files
-#include <unistd.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -28,7 +26,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/posix/process_memory.h"
 #include "benched_index.h"
 
 namespace ruv {
@@ -118,12 +115,6 @@ class VectorBench {
     int64_t ef = 0;
     words >> command;
     if (command == "load") return load();
-    if (command == "memory") {
-      const uint64_t bytes = memory_of_family(::getpid());
-      std::printf("{\"memory_bytes\": %llu}\n", static_cast<unsigned long long>(bytes));
-      std::fflush(stdout);
-      return {};
-    }
     if (command == "among") words >> file;
     if (!(words >> ef)) return fail(Code::invalid, "{}: no command", line);
     if (command == "search") return search(ef);
