@@ -1,6 +1,7 @@
 #include "cache/session_file.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/hash.h"
 
@@ -8,18 +9,23 @@ namespace ruv {
 namespace {
 
 constexpr std::string_view kSessionMagic = "RUVSESS1";
+// The label ends with adapters. Files without any are of the first version, which older programs
+// read, too.
+constexpr std::string_view kAdaptedMagic = "RUVSESS2";
 constexpr std::string_view kSessionKeyContext = "ruvsessn";
 enum SessionKeyUse : size_t { kSessionLabels, kSessionTexts, kSessionNames };
 constexpr std::string_view kSessionSuffix = ".session";
 constexpr size_t kMaxName = 64;
 constexpr size_t kMaxUser = 160;
 constexpr size_t kMaxModel = 256;
+constexpr size_t kMaxAdapterName = 256;
 
 // Header:
 //   0 magic │ 8 sealed │ 12 bytes of the label │ 16 nonce │ 40 tag or hash of the label
 //   56 tag or hash of the text │ 72 bytes of the text │ 80 label │ text
 // Label:
 //   0 created │ 8 updated │ 16 messages │ 24 tokens │ 32 lengths of user, name, model │ 44 these
+//   version 2: adapters │ of each: scale │ length of its name │ name
 constexpr size_t kSealed = 8;
 constexpr size_t kLabelSize = 12;
 constexpr size_t kSessionNonce = 16;
@@ -28,7 +34,8 @@ constexpr size_t kTextTag = 56;
 constexpr size_t kTextSize = 72;
 constexpr size_t kHeader = 80;
 constexpr size_t kMinLabel = 44;
-constexpr size_t kMaxLabel = kMinLabel + kMaxUser + kMaxName + kMaxModel;
+constexpr size_t kMaxLabel =
+    kMinLabel + kMaxUser + kMaxName + kMaxModel + 4 + kMaxSessionAdapters * (8 + kMaxAdapterName);
 
 // All of the header except the label's own tag. It is bound to the label, and through the text's
 // tag so is the text.
@@ -49,7 +56,15 @@ std::string label_of(const SessionInfo& info) {
   for (const int64_t n : {info.created, info.updated, info.n_messages, info.n_tokens}) add(n);
   for (const std::string* text : {&info.user, &info.name, &info.model})
     add(static_cast<uint32_t>(text->size()));
-  return label + info.user + info.name + info.model;
+  label += info.user + info.name + info.model;
+  if (info.adapters.empty()) return label;
+  add(static_cast<uint32_t>(info.adapters.size()));
+  for (const SessionAdapter& adapter : info.adapters) {
+    add(adapter.scale);
+    add(static_cast<uint32_t>(adapter.name.size()));
+    label += adapter.name;
+  }
+  return label;
 }
 
 Result<std::string> read_text(ByteReader& reader, uint32_t n, size_t most, const char* field) {
@@ -57,7 +72,22 @@ Result<std::string> read_text(ByteReader& reader, uint32_t n, size_t most, const
   return std::string(as_text(TRY(reader.take(n, field))));
 }
 
-Result<SessionInfo> read_label(Bytes label, const std::string& source) {
+Result<std::vector<SessionAdapter>> read_adapters(ByteReader& reader) {
+  const auto n = TRY(reader.read<uint32_t>("adapters"));
+  if (n == 0 || n > kMaxSessionAdapters) return reader.error("adapters", fmt::format("{}", n));
+  std::vector<SessionAdapter> adapters;
+  for (uint32_t i = 0; i < n; ++i) {
+    SessionAdapter adapter;
+    adapter.scale = TRY(reader.read<float>("scale"));
+    if (!std::isfinite(adapter.scale)) return reader.error("scale", "not a number");
+    const auto n_name = TRY(reader.read<uint32_t>("adapter"));
+    adapter.name = TRY(read_text(reader, n_name, kMaxAdapterName, "adapter"));
+    adapters.push_back(std::move(adapter));
+  }
+  return adapters;
+}
+
+Result<SessionInfo> read_label(Bytes label, bool is_adapted, const std::string& source) {
   ByteReader reader(label, source + ": label");
   SessionInfo info;
   info.created = TRY(reader.read<int64_t>("created"));
@@ -70,6 +100,7 @@ Result<SessionInfo> read_label(Bytes label, const std::string& source) {
   info.user = TRY(read_text(reader, n_user, kMaxUser, "user"));
   info.name = TRY(read_text(reader, n_name, kMaxName, "name"));
   info.model = TRY(read_text(reader, n_model, kMaxModel, "model"));
+  if (is_adapted) info.adapters = TRY(read_adapters(reader));
   const bool fits = reader.remaining() == 0 && info.n_messages >= 0 && info.n_tokens >= 0 &&
                     info.user.find('\0') == std::string::npos;
   if (!fits || !check_session_name(info.name).ok())
@@ -82,9 +113,14 @@ struct Parts {
   Bytes text;
 };
 
+bool has_magic(Bytes file, std::string_view magic) {
+  return file.size() >= magic.size() && as_text(file.first(magic.size())) == magic;
+}
+
 // The positions of label and text; their contents are not checked.
 Result<Parts> parts_of(Bytes file, const std::string& source, const SealKeys& keys) {
-  if (file.size() < kHeader || as_text(file.first(kSessionMagic.size())) != kSessionMagic)
+  const bool is_known = has_magic(file, kSessionMagic) || has_magic(file, kAdaptedMagic);
+  if (file.size() < kHeader || !is_known)
     return fail(Code::corrupt, "{}: not a session's file of this version", source);
   const auto flag = get<uint32_t>(file, kSealed);
   if (flag > 1) return fail(Code::corrupt, "{}: offset {}: damaged", source, kSealed);
@@ -148,12 +184,23 @@ Result<std::vector<std::byte>> SessionCodec::close(const SessionInfo& info,
     return fail(Code::invalid, "a session's user has at most {} bytes, none of them NUL", kMaxUser);
   if (info.model.size() > kMaxModel)
     return fail(Code::invalid, "a session's model has at most {} bytes", kMaxModel);
+  const bool fit = info.adapters.size() <= kMaxSessionAdapters &&
+                   std::ranges::all_of(info.adapters, [](const SessionAdapter& adapter) {
+                     return adapter.name.size() <= kMaxAdapterName && std::isfinite(adapter.scale);
+                   });
+  if (!fit) {
+    return fail(Code::invalid,
+                "a session has at most {} adapters, with names of at most {} bytes and scales that "
+                "are numbers",
+                kMaxSessionAdapters, kMaxAdapterName);
+  }
   if (text.size() > kMaxSessionTextBytes)
     return fail(Code::invalid, "session '{}': {} bytes of messages, at most {}; begin another",
                 info.name, text.size(), kMaxSessionTextBytes);
   const std::string label = label_of(info);
   std::vector<std::byte> file(kHeader + label.size() + text.size());
-  std::memcpy(file.data(), kSessionMagic.data(), kSessionMagic.size());
+  const std::string_view magic = info.adapters.empty() ? kSessionMagic : kAdaptedMagic;
+  std::memcpy(file.data(), magic.data(), magic.size());
   put(file, kSealed, uint32_t{keys_.sealed()});
   put(file, kLabelSize, static_cast<uint32_t>(label.size()));
   put(file, kTextSize, static_cast<uint64_t>(text.size()));
@@ -189,7 +236,7 @@ Result<SessionInfo> SessionCodec::open_label(Bytes file, const std::string& sour
                            hash_of_label(file, parts.label))) {
     return fail(Code::corrupt, "{}: its label is damaged", source);
   }
-  return read_label(label, source);
+  return read_label(label, has_magic(file, kAdaptedMagic), source);
 }
 
 Result<std::string> SessionCodec::open_text(Bytes file, const std::string& source) const {

@@ -16,6 +16,14 @@ namespace ruv {
 
 inline constexpr size_t kMaxSessionTextBytes = size_t{1} << 20;
 
+// An adapter that a session's requests named, and how much of it is added.
+struct SessionAdapter {
+  std::string name;  // at most 256 bytes
+  float scale = 1;
+  bool operator==(const SessionAdapter&) const = default;
+};
+inline constexpr size_t kMaxSessionAdapters = 16;
+
 // What can be known of a session without reading its conversation.
 struct SessionInfo {
   std::string user;     // its owner; at most 160 bytes, no NUL; may be empty
@@ -25,6 +33,8 @@ struct SessionInfo {
   int64_t updated = 0;
   int64_t n_messages = 0;
   int64_t n_tokens = 0;  // of the last prompt and answer; 0: not known
+  // Those that the next request takes that names none; at most kMaxSessionAdapters.
+  std::vector<SessionAdapter> adapters = {};
 };
 
 // Letters, digits, '.', '_' and '-', at most 64, the first a letter or digit. Fails: invalid.

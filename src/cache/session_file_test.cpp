@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "cache/test_session.h"
 #include "fault/damage.h"
 
@@ -28,6 +30,35 @@ TEST_P(SessionFile, GivesBackWhatWasWritten) {
   EXPECT_EQ(info.n_messages, 1);
   EXPECT_EQ(info.n_tokens, 42);
   EXPECT_EQ(*codec_.open_text(file_, "file"), kText);
+}
+
+TEST_P(SessionFile, AdaptersComeBack) {
+  SessionInfo info = an_info();
+  EXPECT_EQ(as_text(file_).substr(0, 8), "RUVSESS1");
+  info.adapters = {{"law", 0.5F}, {"style"}};
+  std::vector<std::byte> file = *codec_.close(info, kText);
+  EXPECT_EQ(as_text(file).substr(0, 8), "RUVSESS2");
+  EXPECT_EQ(codec_.open_label(file, "file")->adapters, info.adapters);
+  EXPECT_EQ(*codec_.open_text(file, "file"), kText);
+  // Under the other version's name it is damage.
+  file[7] = std::byte{'1'};
+  EXPECT_FALSE(codec_.open_label(file, "file"));
+  for (const std::vector<SessionAdapter>& wrong :
+       {std::vector<SessionAdapter>(kMaxSessionAdapters + 1),
+        std::vector<SessionAdapter>{{std::string(257, 'a')}},
+        std::vector<SessionAdapter>{{"law", INFINITY}}}) {
+    info.adapters = wrong;
+    EXPECT_FALSE(codec_.close(info, kText));
+  }
+}
+
+TEST_P(SessionFile, EveryChangedBitOfAdaptersIsNoticed) {
+  SessionInfo info = an_info();
+  info.adapters = {{"law", 0.5F}};
+  const std::vector<std::byte> file = *codec_.close(info, kText);
+  for_each_flip(as_text(file), {1, 128}, [this](const std::string& changed) {
+    EXPECT_FALSE(codec_.open_text(as_bytes(changed), "file"));
+  });
 }
 
 TEST_P(SessionFile, AnEmptyConversationIsOne) {

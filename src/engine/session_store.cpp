@@ -115,7 +115,7 @@ void SessionStore::ignore(const std::string& reason) {
 void SessionStore::index(const SessionInfo& info) {
   entries_.insert_or_assign(key_of(info.user, info.name),
                             Entry{&*models_.insert(info.model).first, info.created, info.updated,
-                                  info.n_messages, info.n_tokens});
+                                  info.n_messages, info.n_tokens, info.adapters});
 }
 
 std::string SessionStore::path_of(std::string_view key) const {
@@ -221,17 +221,37 @@ Status SessionStore::erase(const Hold& hold) {
   return {};
 }
 
+SessionInfo SessionStore::info_of(std::string_view key, const Entry& entry) {
+  const auto [user, name] = parts_of(key);
+  return {std::string(user), std::string(name), *entry.model,   entry.created,
+          entry.updated,     entry.n_messages,  entry.n_tokens, entry.adapters};
+}
+
+std::optional<SessionInfo> SessionStore::find(const std::string& user,
+                                              std::string_view name) const {
+  const Lock lock(mutex_);
+  const auto at = entries_.find(key_of(user, name));
+  if (at == entries_.end()) return std::nullopt;
+  return info_of(at->first, at->second);
+}
+
 // The index is sorted by user and name, so a page of it is a range.
-std::vector<SessionInfo> SessionStore::list(const std::string& user, std::string_view after,
-                                            size_t limit) const {
+std::vector<SessionInfo> SessionStore::list(const std::string& user, const Which& which) const {
+  const auto has_adapter = [&which](const Entry& entry) {
+    return *entry.model == which.adapter ||
+           std::ranges::any_of(entry.adapters, [&which](const SessionAdapter& adapter) {
+             return adapter.name == which.adapter;
+           });
+  };
   std::vector<SessionInfo> infos;
   const Lock lock(mutex_);
-  for (auto at = entries_.upper_bound(key_of(user, after)); at != entries_.end(); ++at) {
-    const auto [owner, name] = parts_of(at->first);
-    if (owner != user || infos.size() == limit) break;
-    const Entry& e = at->second;
-    infos.push_back(
-        {user, std::string(name), *e.model, e.created, e.updated, e.n_messages, e.n_tokens});
+  for (auto at = entries_.upper_bound(key_of(user, which.after)); at != entries_.end(); ++at) {
+    if (parts_of(at->first).user != user || infos.size() == which.limit) break;
+    const Entry& entry = at->second;
+    if (entry.updated < which.since_s || entry.updated >= which.until_s) continue;
+    if (!which.model.empty() && *entry.model != which.model) continue;
+    if (!which.adapter.empty() && !has_adapter(entry)) continue;
+    infos.push_back(info_of(at->first, entry));
   }
   return infos;
 }
@@ -239,11 +259,7 @@ std::vector<SessionInfo> SessionStore::list(const std::string& user, std::string
 std::vector<SessionInfo> SessionStore::list_all() const {
   std::vector<SessionInfo> infos;
   const Lock lock(mutex_);
-  for (const auto& [key, e] : entries_) {
-    const auto [user, name] = parts_of(key);
-    infos.push_back({std::string(user), std::string(name), *e.model, e.created, e.updated,
-                     e.n_messages, e.n_tokens});
-  }
+  for (const auto& [key, entry] : entries_) infos.push_back(info_of(key, entry));
   return infos;
 }
 

@@ -74,9 +74,22 @@ class SessionStore {
   // A damaged file goes too. Fails: not_found, internal.
   Status erase(const Hold& hold);
 
-  // The sessions of one user, sorted by name, after the name `after`, at most `limit`.
-  std::vector<SessionInfo> list(const std::string& user, std::string_view after,
-                                size_t limit) const;
+  // What a list says of one session; nothing where there is none.
+  std::optional<SessionInfo> find(const std::string& user, std::string_view name) const;
+  // Whether the files are encrypted.
+  bool is_sealed() const { return options_.key.has_value(); }
+
+  // Which sessions a list has.
+  struct Which {
+    std::string after = {};    // the name before the first
+    size_t limit = SIZE_MAX;   // how many at most
+    std::string model = {};    // of those that it answered last; empty: any
+    std::string adapter = {};  // of those that have it, or whose `model` it is; empty: any
+    // Those that changed in these seconds, the last one not included.
+    int64_t since_s = 0, until_s = INT64_MAX;
+  };
+  // The sessions of one user, sorted by name.
+  std::vector<SessionInfo> list(const std::string& user, const Which& which) const;
   // The sessions of all users, for the owner of the folder.
   std::vector<SessionInfo> list_all() const;
 
@@ -93,7 +106,9 @@ class SessionStore {
     int64_t updated;
     int64_t n_messages;
     int64_t n_tokens;
+    std::vector<SessionAdapter> adapters;
   };
+  static SessionInfo info_of(std::string_view key, const Entry& entry);
   SessionStore(Options options, SessionCodec codec)
       : options_(std::move(options)), codec_(std::move(codec)) {}
   void index_files();

@@ -92,8 +92,8 @@ TEST_F(SessionStoreTest, UsersDoNotSeeEachOther) {
   ASSERT_TRUE(save(*store, session("ben", "trip", "of ben")).ok());
   EXPECT_EQ(text_in(*store, "ann", "trip"), "of ann");
   EXPECT_EQ(text_in(*store, "ben", "trip"), "of ben");
-  EXPECT_EQ(store->list("ann", "", 10).size(), 1U);
-  EXPECT_EQ(store->list("an", "", 10).size(), 0U);
+  EXPECT_EQ(store->list("ann", {}).size(), 1U);
+  EXPECT_EQ(store->list("an", {}).size(), 0U);
   EXPECT_EQ(store->list_all().size(), 2U);
 }
 
@@ -101,11 +101,11 @@ TEST_F(SessionStoreTest, ListsGoOnWhereTheyStopped) {
   const auto store = open();
   for (const char* name : {"d", "a", "c", "b"})
     ASSERT_TRUE(save(*store, session("u", name, "")).ok());
-  const auto first = store->list("u", "", 3);
+  const auto first = store->list("u", {.limit = 3});
   ASSERT_EQ(first.size(), 3U);
   EXPECT_EQ(first[0].name, "a");
   EXPECT_EQ(first[2].name, "c");
-  const auto rest = store->list("u", first[2].name, 3);
+  const auto rest = store->list("u", {.after = first[2].name, .limit = 3});
   ASSERT_EQ(rest.size(), 1U);
   EXPECT_EQ(rest[0].name, "d");
 }
