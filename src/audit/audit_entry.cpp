@@ -208,6 +208,35 @@ AuditEntry removal_entry(int64_t last, int64_t unix_ms) {
   return entry;
 }
 
+AuditEntry rating_entry(const AnswerRating& rating, int64_t unix_ms) {
+  AuditEntry entry{.body = entry_head("rating", unix_ms)};
+  entry.body["id"] = rating.request_id;
+  entry.body["tenant"] = rating.tenant;
+  entry.body["quality"] = rating.quality;
+  return entry;
+}
+
+std::optional<double> quality_in(const Json& body) {
+  if (!body.is_object() || text_in(body, "kind") != "rating") return std::nullopt;
+  return real_number(body.find("quality"));
+}
+
+AuditEntry retrieval_entry(const MemoryRetrieval& retrieval, int64_t unix_ms,
+                           AuditContents contents) {
+  AuditEntry entry{.body = entry_head("retrieval", unix_ms)};
+  entry.body["id"] = retrieval.request_id;
+  entry.body["tenant"] = retrieval.tenant;
+  entry.body["store"] = retrieval.store;
+  Json chunks = Json::array();
+  for (const MemoryRetrieval::Chunk& chunk : retrieval.chunks) {
+    Json json = {{"id", chunk.id}, {"score", chunk.score}};
+    if (contents != AuditContents::off) json["document"] = chunk.document;
+    chunks.push_back(std::move(json));
+  }
+  entry.body["chunks"] = std::move(chunks);
+  return entry;
+}
+
 std::string bytes_of_ids(std::span<const Token> ids) {
   static_assert(sizeof(Token) == 4);
   return std::string(as_text(std::as_bytes(ids)));

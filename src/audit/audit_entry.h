@@ -76,6 +76,30 @@ AuditEntry gap_entry(int64_t n, int64_t unix_ms);
 // That entries up to `last` were removed on purpose.
 AuditEntry removal_entry(int64_t last, int64_t unix_ms);
 
+// How good someone found an answer.
+struct AnswerRating {
+  std::string request_id = {}, tenant = {};  // of the answer
+  double quality = 0;                        // 0: useless, 1: as wanted
+};
+AuditEntry rating_entry(const AnswerRating& rating, int64_t unix_ms);
+// The quality that a rating's body says; nothing where the body has another kind.
+std::optional<double> quality_in(const Json& body);
+
+// What a search of a memory gave for a request.
+struct MemoryRetrieval {
+  std::string request_id = {}, tenant = {};
+  struct Chunk {
+    int64_t id = 0;             // in its store
+    std::string document = {};  // its name
+    double score = 0;
+  };
+  std::string store = {};  // the folder's name
+  std::vector<Chunk> chunks = {};
+};
+// Names of documents are there unless contents are off.
+AuditEntry retrieval_entry(const MemoryRetrieval& retrieval, int64_t unix_ms,
+                           AuditContents contents);
+
 // Ids and numbers as contents have them.
 std::string bytes_of_ids(std::span<const Token> ids);
 // Fails: corrupt (no whole number of ids).

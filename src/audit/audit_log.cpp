@@ -38,10 +38,28 @@ AuditLog::~AuditLog() {
   if (thread_.joinable()) thread_.join();
 }
 
+// Roughly, of memory.
+int64_t AuditLog::bytes_of(const Waiting& one) {
+  if (const auto* finished = std::get_if<FinishedRequest>(&one)) return finished->n_bytes();
+  int64_t n = sizeof(Waiting);
+  if (const auto* found = std::get_if<MemoryRetrieval>(&std::get<Note>(one).what)) {
+    for (const MemoryRetrieval::Chunk& chunk : found->chunks) {
+      n += static_cast<int64_t>(sizeof chunk + chunk.document.size());
+    }
+  }
+  return n;
+}
+
+void AuditLog::add(FinishedRequest finished) { add_waiting(std::move(finished)); }
+
+void AuditLog::add_note(std::variant<AnswerRating, MemoryRetrieval> what) {
+  add_waiting(Note{unix_milliseconds(), std::move(what)});
+}
+
 // On an engine's thread, where all answers wait: a move and a notification, no allocation but the
 // queue's own.
-void AuditLog::add(FinishedRequest finished) {
-  const int64_t n_bytes = finished.n_bytes();
+void AuditLog::add_waiting(Waiting one) {
+  const int64_t n_bytes = bytes_of(one);
   const Lock lock(mutex_);
   if (waiting_.size() >= options_.max_waiting ||
       waiting_bytes_ + n_bytes > options_.max_waiting_bytes) {
@@ -50,7 +68,7 @@ void AuditLog::add(FinishedRequest finished) {
     return;
   }
   waiting_bytes_ += n_bytes;
-  waiting_.push_back(std::move(finished));
+  waiting_.push_back(std::move(one));
   ++n_added_;
   ++stats_.n_waiting;
   if (waiting_.size() == 1 || waiting_.size() == options_.batch) wake_.notify_all();
@@ -94,16 +112,29 @@ std::vector<AnsweringAdapter> AuditLog::adapters_of(const FinishedRequest& finis
   return adapters;
 }
 
+AuditEntry AuditLog::note_entry(const Note& note) const {
+  if (const auto* rating = std::get_if<AnswerRating>(&note.what)) {
+    return rating_entry(*rating, note.unix_ms);
+  }
+  return retrieval_entry(std::get<MemoryRetrieval>(note.what), note.unix_ms, options_.contents);
+}
+
 // The number of lost answers comes first, as they ended before these.
-bool AuditLog::write(std::vector<FinishedRequest>& batch, int64_t n_lost) {
+bool AuditLog::write(std::vector<Waiting>& batch, int64_t n_lost) {
   const size_t n_gaps = n_lost > 0 ? 1 : 0;
   std::vector<std::vector<AnsweringAdapter>> adapters;
-  for (const FinishedRequest& finished : batch) adapters.push_back(adapters_of(finished));
+  for (const Waiting& one : batch) {
+    const auto* finished = std::get_if<FinishedRequest>(&one);
+    adapters.push_back(finished == nullptr ? std::vector<AnsweringAdapter>()
+                                           : adapters_of(*finished));
+  }
   const int64_t now = unix_milliseconds();
   const auto head =
       store_.append(batch.size() + n_gaps, now, [&](size_t i, int64_t number) -> AuditEntry {
         if (i < n_gaps) return gap_entry(n_lost, now);
-        return answer_entry(batch[i - n_gaps], static_cast<uint64_t>(number), options_.contents,
+        const auto* finished = std::get_if<FinishedRequest>(&batch[i - n_gaps]);
+        if (finished == nullptr) return note_entry(std::get<Note>(batch[i - n_gaps]));
+        return answer_entry(*finished, static_cast<uint64_t>(number), options_.contents,
                             adapters[i - n_gaps], store_.key(),
                             options_.seal ? &*options_.seal : nullptr);
       });
@@ -132,7 +163,7 @@ void AuditLog::remove_old() {
 
 // A batch that could not be written stays in memory and is tried again, while the queue fills.
 void AuditLog::work() {
-  std::vector<FinishedRequest> batch;
+  std::vector<Waiting> batch;
   Lock lock(mutex_);
   while (true) {
     const auto has_work = [&] { return stopping_ || !waiting_.empty() || n_unnoted_ > 0; };
@@ -142,7 +173,7 @@ void AuditLog::work() {
     };
     if (batch.empty()) wake_.wait_for(lock, std::chrono::milliseconds(options_.batch_ms), is_due);
     while (batch.size() < options_.batch && !waiting_.empty()) {
-      waiting_bytes_ -= waiting_.front().n_bytes();
+      waiting_bytes_ -= bytes_of(waiting_.front());
       batch.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
     }

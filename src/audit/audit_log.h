@@ -1,10 +1,11 @@
-// AuditLog: finished requests on their way into a store. Adding one takes the caller microseconds:
-// a thread of its own makes entries of them and writes them in batches. What it cannot keep up with
-// is counted, and the log says how many are missing.
+// AuditLog: finished requests, and notes on them, on their way into a store. Adding one takes the
+// caller microseconds: a thread of its own makes entries of them and writes them in batches. What
+// it cannot keep up with is counted, and the log says how many are missing.
 #pragma once
 
 #include <deque>
 #include <map>
+#include <variant>
 
 #include "audit/audit_seal.h"
 #include "audit/audit_store.h"
@@ -35,8 +36,10 @@ class AuditLog {
   // Writes what waits.
   ~AuditLog();
 
-  // Any thread; never waits for the disk.
+  // Any thread; none waits for the disk. What the queue cannot take is counted.
   void add(FinishedRequest finished);
+  void add(AnswerRating rating) { add_note(std::move(rating)); }
+  void add(MemoryRetrieval retrieval) { add_note(std::move(retrieval)); }
   // Returns when all that was added before is on disk, or could not be written. Fails: as the last
   // write.
   Status flush();
@@ -55,8 +58,18 @@ class AuditLog {
   AuditLog(AuditStore store, const AuditLogOptions& options)
       : options_(options), store_(std::move(store)) {}
 
+  struct Note {
+    int64_t unix_ms = 0;
+    std::variant<AnswerRating, MemoryRetrieval> what;
+  };
+  using Waiting = std::variant<FinishedRequest, Note>;
+
+  static int64_t bytes_of(const Waiting& one);
+  void add_note(std::variant<AnswerRating, MemoryRetrieval> what);
+  void add_waiting(Waiting one);
   void work();
-  bool write(std::vector<FinishedRequest>& batch, int64_t n_lost);
+  bool write(std::vector<Waiting>& batch, int64_t n_lost);
+  AuditEntry note_entry(const Note& note) const;
   void remove_old();
   std::vector<AnsweringAdapter> adapters_of(const FinishedRequest& finished);
 
@@ -69,7 +82,7 @@ class AuditLog {
 
   mutable Mutex mutex_;  // guards all below
   Condition wake_, written_;
-  std::deque<FinishedRequest> waiting_;
+  std::deque<Waiting> waiting_;
   int64_t waiting_bytes_ = 0;
   int64_t n_unnoted_ = 0;  // lost, and not yet in the log
   uint64_t n_added_ = 0, n_done_ = 0, n_wanted_ = 0;

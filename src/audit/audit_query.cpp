@@ -51,6 +51,61 @@ QueryText conditions_of(const AuditFilter& filter) {
   return query;
 }
 
+// The newest rating of each answer, by request and tenant.
+using RatedAnswers = std::map<std::pair<std::string, std::string>, double>;
+
+Result<RatedAnswers> ratings_in(const AuditStore& store) {
+  DbStatement rows = TRY(store.database().prepare(
+      "SELECT number, body FROM entries WHERE kind = 'rating' ORDER BY number"));
+  RatedAnswers rated;
+  while (TRY(rows.step())) {
+    const Json body =
+        TRY(parse_json(rows.text(1), fmt::format("entry {}", rows.integer(0)), {.depth = 64}));
+    const auto quality = quality_in(body);
+    if (quality) rated[{text_in(body, "id"), text_in(body, "tenant")}] = *quality;
+  }
+  return rated;
+}
+
+// Numbers of answers that the filter takes, with their quality; those of one request may be many.
+Result<std::vector<std::pair<int64_t, double>>> rated_answers(const AuditStore& store,
+                                                              const AuditFilter& filter) {
+  std::vector<std::pair<int64_t, double>> found;
+  for (const auto& [whose, quality] : TRY(ratings_in(store))) {
+    const auto& [request_id, tenant] = whose;
+    const bool is_asked = filter.request_id.empty() || filter.request_id == request_id;
+    if (quality >= *filter.rated_below || request_id.empty() || !is_asked) continue;
+    AuditFilter of_request = filter;
+    of_request.request_id = request_id;
+    of_request.with_notes = false;
+    const QueryText query = conditions_of(of_request);
+    DbStatement rows = TRY(store.database().prepare(
+        fmt::format("SELECT number, tenant FROM entries{}", query.text())));
+    query.bind(rows);
+    while (TRY(rows.step())) {
+      if (rows.text(1) == tenant) found.emplace_back(rows.integer(0), quality);
+    }
+  }
+  std::ranges::sort(found);
+  if (filter.newest_first) std::ranges::reverse(found);
+  if (std::ssize(found) > filter.most) found.resize(static_cast<size_t>(filter.most));
+  return found;
+}
+
+Status for_each_rated(const AuditStore& store, const AuditFilter& filter,
+                      const std::function<Status(const AuditRow&)>& visit) {
+  DbStatement row = TRY(store.database().prepare(
+      fmt::format("SELECT number, body, {} FROM entries WHERE number = ?1", kEntryColumns)));
+  for (const auto& [number, quality] : TRY(rated_answers(store, filter))) {
+    row.bind(1, number);
+    if (TRY(row.step())) {
+      TRY(visit({row.integer(0), columns_in_row(row, 2), row.text(1), quality}));
+    }
+    row.reset();
+  }
+  return {};
+}
+
 // The numbers of a member of `times` or `tokens`; 0 where there is none.
 double number_in(const Json& body, std::string_view group, std::string_view name) {
   const Json* object = body.find(group);
@@ -200,6 +255,7 @@ Json figures_json(const AuditFigures& figures) {
 
 Status for_each_entry(const AuditStore& store, const AuditFilter& filter,
                       const std::function<Status(const AuditRow&)>& visit) {
+  if (filter.rated_below) return for_each_rated(store, filter, visit);
   const QueryText query = conditions_of(filter);
   DbStatement rows = TRY(store.database().prepare(
       fmt::format("SELECT number, body, {} FROM entries{} ORDER BY number {} LIMIT {}",

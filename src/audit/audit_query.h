@@ -14,6 +14,8 @@ struct AuditFilter {
                          until_ms = {};  // when the answer ended; until_ms is not in it
   std::string model = {}, tenant = {}, finish = {}, request_id = {};
   int64_t slower_than_us = 0;
+  // Answers whose newest rating, by their own tenant, is below this.
+  std::optional<double> rated_below = {};
   bool with_notes = false;     // the log's own entries, too
   int64_t after = 0;           // numbers above this
   int64_t before = INT64_MAX;  // numbers below this
@@ -24,7 +26,8 @@ struct AuditFilter {
 struct AuditRow {
   int64_t number = 0;
   EntryColumns columns;
-  std::string_view body;  // valid during the call
+  std::string_view body;               // valid during the call
+  std::optional<double> quality = {};  // where `rated_below` is asked for
 };
 // Calls `visit` for each, in order. Fails: as Database::run, and as `visit`.
 Status for_each_entry(const AuditStore& store, const AuditFilter& filter,

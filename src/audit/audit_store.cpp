@@ -35,6 +35,10 @@ CREATE TABLE IF NOT EXISTS heads (
 CREATE INDEX IF NOT EXISTS heads_by_last ON heads (last);
 )";
 
+// Ratings are few among many answers. Logs of earlier programs had no such index.
+constexpr std::string_view kRatingIndex =
+    "CREATE INDEX IF NOT EXISTS ratings ON entries (number) WHERE kind = 'rating'";
+
 std::string file_of(const std::string& folder) { return folder + "/audit.db"; }
 
 // A blob of a length that is known. Rows may hold any bytes where someone has changed the file.
@@ -132,6 +136,7 @@ Result<AuditStore> AuditStore::open(const AuditStoreOptions& options) {
   AuditKey key = TRY(AuditKey::open(key_file));
   Database database = TRY(Database::open(file_of(options.folder), options.syncs));
   TRY(prepare(database, key.public_key()));
+  TRY(database.run(kRatingIndex));
   const PublicKey open = TRY(public_key_in(database));
   if (open != key.public_key())
     return fail(Code::invalid, "{} is not the key of the log in {}", key_file, options.folder);
