@@ -18,15 +18,14 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(SOURCE / "tests/e2e"), str(SOURCE / "bench")]
 from server import Server  # noqa: E402
+from streams import STREAMS, tokens_per_second  # noqa: E402
 from tables import put_into  # noqa: E402
 
-STREAMS = 8
 NUMBERS = array.array("f", (random.Random(1).uniform(-0.01, 0.01) for _ in range(1 << 16)))
 
 
@@ -63,22 +62,9 @@ def write_adapter(folder, shapes, rank, seed):
     return at
 
 
-def tokens_per_second(server, adapters, n_tokens):
-    """Of all streams together."""
-
-    def ask(i):
-        status, answer = server.post("/v1/completions", {
-            "prompt": [100 + i, 7, 8], "max_tokens": n_tokens, "temperature": 0, "ignore_eos": True,
-            "lora": [adapters[i]] if adapters else [], "cache_prompt": False})
-        assert status == 200, answer
-
-    threads = [threading.Thread(target=ask, args=(i,)) for i in range(STREAMS)]
-    begin = time.monotonic()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return STREAMS * n_tokens / (time.monotonic() - begin)
+def decoding_speed(server, adapters, n_tokens):
+    """Tokens a second of all streams together, each with its adapter, or without any."""
+    return tokens_per_second(server, n_tokens, lambda i: {"lora": [adapters[i]] if adapters else []})
 
 
 def milliseconds(work):
@@ -128,10 +114,10 @@ def row(args, targets):
         modules = [word for name in names for word in ("--lora-modules", f"{name}={folder / name}")]
         with Server("--lora-dir", folder, *modules) as server:
             plain, adapted = [], []
-            tokens_per_second(server, names, 8)
+            decoding_speed(server, names, 8)
             for _ in range(args.rounds):
-                plain.append(tokens_per_second(server, [], args.tokens))
-                adapted.append(tokens_per_second(server, names, args.tokens))
+                plain.append(decoding_speed(server, [], args.tokens))
+                adapted.append(decoding_speed(server, names, args.tokens))
             loads = swap_times(server, folder, 10)
     ratios = [b / a for a, b in zip(plain, adapted)]
     what = "q and v" if targets == "attention" else "all projections"

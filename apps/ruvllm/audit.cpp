@@ -33,6 +33,7 @@ struct AuditAction {
   std::string since, until, older;
   AuditFilter filter;
   int64_t slower_than_ms = 0;
+  int64_t rated_percent = 0;  // 0: whatever the rating
   int64_t most = 20;
   int64_t spike_percent = 300;
   bool all = false;
@@ -55,6 +56,9 @@ Status complete_filter(AuditAction& call) {
   if (!call.since.empty()) call.filter.since_ms = TRY(parse_iso_time(call.since)) * 1000;
   if (!call.until.empty()) call.filter.until_ms = TRY(parse_iso_time(call.until)) * 1000;
   call.filter.slower_than_us = call.slower_than_ms * 1000;
+  if (call.rated_percent > 0) {
+    call.filter.rated_below = static_cast<double>(call.rated_percent) / 100;
+  }
   return {};
 }
 
@@ -123,16 +127,18 @@ Status print_row(const AuditRow& row, bool json) {
   if (json) {
     Json line = TRY(parse_json(row.body, fmt::format("entry {}", row.number), {.depth = 64}));
     if (line.is_object()) line["number"] = row.number;
+    if (line.is_object() && row.quality) line["quality"] = *row.quality;
     print_json_line(line);
     return {};
   }
   const EntryColumns& columns = row.columns;
-  fmt::print("{:>7}  {}  {:<9}  {:>8.0f} ms  {}  {}{}\n", row.number,
+  fmt::print("{:>7}  {}  {:<9}  {:>8.0f} ms  {}  {}{}{}\n", row.number,
              utc_text(columns.time_ms / 1000),
              columns.kind == "answer" ? columns.finish : columns.kind,
              static_cast<double>(columns.total_us) / 1000, shown_text(columns.model, 40),
              shown_text(columns.request_id, 60),
-             columns.tenant.empty() ? "" : "  " + shown_text(columns.tenant, 60));
+             columns.tenant.empty() ? "" : "  " + shown_text(columns.tenant, 60),
+             row.quality ? fmt::format("  rated {:.0f} %", *row.quality * 100) : "");
   return {};
 }
 
@@ -332,6 +338,8 @@ void declare_filter(CommandLine& line, AuditAction& call) {
   line.text("--finish", call.filter.finish, "That ended so: stop, length, cancelled or error");
   line.text("--request", call.filter.request_id, "Answers to the request with this X-Request-Id");
   line.integer("--slower-than", call.slower_than_ms, 0, INT32_MAX, "That took more milliseconds");
+  line.integer("--rated-below", call.rated_percent, 1, 101,
+               "Answers whose newest rating (POST /v1/audit/ratings) is below N percent");
   line.integer("--most,-n", call.most, 1, INT32_MAX, "How many list shows, the newest first");
   line.flag("--all", call.all, "replay: all that the other options allow");
 }

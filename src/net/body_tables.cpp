@@ -3,8 +3,10 @@
 #include <array>
 
 #include "net/anthropic/messages.h"
+#include "net/audit/audit_routes.h"
 #include "net/llamacpp/infill.h"
 #include "net/memory/memory_routes.h"
+#include "net/memory/session_search.h"
 #include "net/ollama/ollama.h"
 #include "net/responses/responses.h"
 
@@ -37,6 +39,8 @@ std::span<const BodyTable* const> body_tables() {
                                   &undo_fields(),
                                   &memory_document_fields(),
                                   &memory_search_fields(),
+                                  &session_search_fields(),
+                                  &rating_fields(),
                                   &memory_context_fields(),
                                   &vector_store_fields(),
                                   &vector_store_change_fields(),

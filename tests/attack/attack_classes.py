@@ -663,6 +663,19 @@ class Keys(ClassTest):
             self.assertEqual(ask(self.server.port, "GET", path, extra=self.key(self.OTHER))[0], 404, path)
         _, listed, _ = ask(self.server.port, "GET", "/v1/sessions", extra=self.key(self.OTHER))
         self.assertNotIn(b"mine", listed)
+        said = HI[-1]["content"]
+        for key, names in ((SECRET, ["mine"]), (self.OTHER, [])):
+            for words in (said, "' OR 1=1 --", "NEAR(a b)"):
+                status, answer = post(self.server, "/v1/sessions/search", {"query": words}, self.key(key))
+                self.assertEqual((status, [one["name"] for one in answer["data"]]), (200, names), words)
+        for user in ("ann", "ann/", "../ann/"):
+            body = {"query": said, "user": user}
+            _, answer = post(self.server, "/v1/sessions/search", body, self.key(self.OTHER))
+            self.assertEqual(answer["data"], [], user)
+        for name in ("adapter:x", "\0", "' OR 1=1", "a" * 5000):
+            body = {"query": said, "adapter": name}
+            _, answer = post(self.server, "/v1/sessions/search", body, self.key(SECRET))
+            self.assertEqual(answer.get("data", []), [], name)
 
     def test_keys_see_no_documents_of_each_other(self):
         document = {"name": "mine", "text": "The vault opens at noon."}

@@ -2,9 +2,14 @@
 // request reads the log through a connection of its own, beside the thread that writes.
 #include "net/audit/audit_routes.h"
 
+#include <array>
+
 #include "audit/audit_log.h"
 #include "audit/audit_proof.h"
 #include "audit/audit_query.h"
+#include "base/number_text.h"
+#include "net/openai/api_route.h"
+#include "net/openai/generate_request.h"
 #include "net/openai/query.h"
 
 namespace ruv {
@@ -13,13 +18,17 @@ namespace {
 constexpr int64_t kMostListedEntries = 1000;
 // Answers that figures are made of, the newest ones.
 constexpr int64_t kMostCounted = 100'000;
+// The longest id that a client may rate, in bytes.
+constexpr size_t kMaxRatedId = 256;
 constexpr int64_t kMaxMs = int64_t{1} << 53;
 
+ApiError no_log() {
+  return api_error(
+      Status(Code::unsupported, "the server keeps no audit log: start it with --audit FOLDER"));
+}
+
 ApiResult<AuditStore> log_of(const ServerParts& server) {
-  if (server.audit == nullptr) {
-    return tl::unexpected(api_error(
-        Status(Code::unsupported, "the server keeps no audit log: start it with --audit FOLDER")));
-  }
+  if (server.audit == nullptr) return tl::unexpected(no_log());
   Result<AuditStore> store = AuditStore::read(server.audit->folder());
   if (!store) return tl::unexpected(api_error(store.error()));
   return std::move(*store);
@@ -48,13 +57,21 @@ ApiResult<void> read_filter_parameter(const QueryParameter& parameter, AuditFilt
     filter.since_ms = TRY(query_integer(parameter, {0, kMaxMs}));
   } else if (name == "until_ms") {
     filter.until_ms = TRY(query_integer(parameter, {0, kMaxMs}));
+  } else if (name == "rated_below") {
+    double quality = 0;
+    const auto read = read_number(value, quality);
+    if (read.ec != std::errc() || read.ptr != value.data() + value.size() || !(quality >= 0)) {
+      return tl::unexpected(
+          bad_request("rated_below", "'rated_below' must be a number that is not negative"));
+    }
+    filter.rated_below = quality;
   } else if (name == "slower_than_ms") {
     filter.slower_than_us = TRY(query_integer(parameter, {0, INT32_MAX})) * 1000;
   } else {
     return tl::unexpected(unknown_parameter(
         name,
-        "model, tenant, finish, request_id, since_ms, until_ms, slower_than_ms, before or "
-        "limit"));
+        "model, tenant, finish, request_id, since_ms, until_ms, slower_than_ms, rated_below, "
+        "before or limit"));
   }
   return {};
 }
@@ -98,6 +115,7 @@ ApiResult<Json> list_entries(const ServerParts& server, const HttpRequest& http)
     Json body = TRY(parse_json(row.body, fmt::format("entry {}", row.number), {.depth = 64}));
     if (!body.is_object()) return fail(Code::corrupt, "entry {}: not an object", row.number);
     body["number"] = row.number;
+    if (row.quality) body["quality"] = *row.quality;
     data.push_back(std::move(body));
     return {};
   });
@@ -150,6 +168,34 @@ ApiResult<Json> audit_stats(const ServerParts& server, const HttpRequest& http) 
   return json;
 }
 
+// POST /v1/audit/ratings. The rating counts for answers to the same tenant.
+ApiResult<void> rate_answer(const ServerCall& call, const std::shared_ptr<Reply>& reply) {
+  if (call.server.audit == nullptr) return tl::unexpected(no_log());
+  const Json* const id = find_field(call.body, "request_id");
+  if (id == nullptr) return missing_field("request_id");
+  if (!id->is_string()) return wrong_type("request_id", "a string", *id);
+  AnswerRating rating{.request_id = id->get<std::string>()};
+  if (rating.request_id.empty() || rating.request_id.size() > kMaxRatedId) {
+    return tl::unexpected(bad_request(
+        "request_id", fmt::format("'request_id' must have 1 to {} bytes", kMaxRatedId)));
+  }
+  const Json* const quality = find_field(call.body, "quality");
+  if (quality == nullptr) return missing_field("quality");
+  if (!quality->is_number()) return wrong_type("quality", "a number", *quality);
+  rating.quality = quality->get<double>();
+  if (!(rating.quality >= 0 && rating.quality <= 1)) {
+    return tl::unexpected(bad_request("quality", "'quality' must be from 0 to 1"));
+  }
+  rating.tenant = TRY(tenant_of(call.http, TRY(read_terms(call.body)).tenant));
+  const Json body = {{"object", "audit.rating"},
+                     {"request_id", rating.request_id},
+                     {"quality", rating.quality},
+                     {"user", rating.tenant}};
+  call.server.audit->add(std::move(rating));
+  send_response(reply, {.body = body.dump()});
+  return {};
+}
+
 using AuditAnswer = ApiResult<Json> (*)(const ServerParts&, const HttpRequest&);
 
 Route audit_route(ServedModels& models, const char* path, AuditAnswer answer) {
@@ -162,10 +208,22 @@ Route audit_route(ServedModels& models, const char* path, AuditAnswer answer) {
   return route;
 }
 
+constexpr std::array kRatingFields{
+    FieldRow{"request_id", kHonoured, "required; of the answer: what its header X-Request-Id says"},
+    FieldRow{"quality", kHonoured, "required; from 0, useless, to 1, as wanted"},
+    FieldRow{"user", kHonoured, "that of the answer's request"},
+};
+constexpr BodyTable kRatingTable{"audit_rating", kRatingFields, 16};
+
 }  // namespace
 
+const BodyTable& rating_fields() { return kRatingTable; }
+
 std::vector<Route> audit_routes(ServedModels& models) {
-  return {audit_route(models, "/v1/audit", audit_state),
+  Route rate = server_route(models, "POST", "/v1/audit/ratings", rating_fields(), rate_answer);
+  rate.scope = KeyScope::infer;
+  return {std::move(rate),
+          audit_route(models, "/v1/audit", audit_state),
           audit_route(models, "/v1/audit/entries", list_entries),
           audit_route(models, "/v1/audit/entries/{number}", get_entry),
           audit_route(models, "/v1/audit/proofs/{number}", get_proof),

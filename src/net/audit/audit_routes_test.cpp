@@ -5,6 +5,7 @@
 
 #include "audit/audit_log.h"
 #include "audit/audit_proof.h"
+#include "audit/audit_query.h"
 #include "audit/test_audit.h"
 #include "net/openai/test_case_server.h"
 
@@ -61,6 +62,63 @@ TEST(AuditRoutes, AreRefusedWithoutALog) {
     EXPECT_EQ(answer.at("status"), 400);
     EXPECT_NE(answer.dump().find("--audit FOLDER"), std::string::npos);
   }
+}
+
+// The newest rating counts, and only that of the answer's own user.
+TEST_F(AuditRoutesTest, RatingsFindAnswers) {
+  const auto rate = [&](const Json& body, int status = 200) {
+    const Json answer =
+        server_.answer({{"request", {{"path", "/v1/audit/ratings"}, {"body", body}}}});
+    EXPECT_EQ(answer.at("status"), status) << answer.dump();
+  };
+  rate({{"request_id", "req-2"}, {"quality", 0.25}});
+  rate({{"request_id", "req-3"}, {"quality", 0.1}});
+  rate({{"request_id", "req-3"}, {"quality", 0.9}});
+  rate({{"request_id", "req-5"}, {"quality", 0.1}, {"user", "another"}});
+  rate({{"request_id", "unknown"}, {"quality", 0}});
+  EXPECT_TRUE(log_->flush().ok());
+  EXPECT_EQ(numbers("rated_below=0.5"), (std::vector<int64_t>{2}));
+  EXPECT_EQ(numbers("rated_below=1"), (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(numbers("rated_below=1&limit=1"), (std::vector<int64_t>{3}));
+  EXPECT_EQ(numbers("rated_below=1&model=a"), (std::vector<int64_t>{2}));
+  EXPECT_EQ(numbers("rated_below=0.2"), (std::vector<int64_t>{}));
+  EXPECT_EQ(get("/entries?rated_below=0.5").at("data")[0].at("quality"), Json(0.25));
+  EXPECT_EQ(numbers(""), (std::vector<int64_t>{5, 4, 3, 2, 1}));
+  EXPECT_EQ(get("/stats?rated_below=0.5").at("models").at("a").at("answers"), Json(1));
+  for (const char* wrong : {"x", "", "-1", "0.5x", "nan"}) {
+    get(std::string("/entries?rated_below=") + wrong, 400);
+  }
+  rate({{"request_id", "req-1"}}, 400);
+  rate({{"quality", 1}}, 400);
+  rate({{"request_id", ""}, {"quality", 1}}, 400);
+  rate({{"request_id", std::string(257, 'x')}, {"quality", 1}}, 400);
+  rate({{"request_id", "req-1"}, {"quality", 1.5}}, 400);
+  rate({{"request_id", "req-1"}, {"quality", "1"}}, 400);
+  EXPECT_TRUE(verdict_of(folder_.path()).faults.empty());
+}
+
+TEST_F(AuditRoutesTest, SearchesOfAMemoryAreNoted) {
+  CaseMemory memory;
+  CaseServer server(nullptr, nullptr, "", memory.get());
+  server.keep_audit(*log_);
+  const auto ask = [&](const std::string& path, const Json& body) {
+    return server.answer({{"request", {{"path", path}, {"body", body}}}});
+  };
+  ask("/v1/memory/documents", {{"name", "ship.md"}, {"text", "The cook is called Quillfeather."}});
+  EXPECT_EQ(ask("/v1/memory/search", {{"query", "cook"}}).at("status"), 200);
+  EXPECT_TRUE(log_->flush().ok());
+  Json found;
+  const AuditStore store = *AuditStore::read(folder_.path());
+  const Status status =
+      for_each_entry(store, {.with_notes = true}, [&](const AuditRow& row) -> Status {
+        if (row.columns.kind == "retrieval") found = *parse_json(row.body, "entry");
+        return {};
+      });
+  ASSERT_TRUE(status.ok());
+  ASSERT_TRUE(found.is_object());
+  EXPECT_EQ(found.at("store"), "memory");
+  EXPECT_EQ(found.at("chunks")[0].at("document"), "ship.md");
+  EXPECT_EQ(found.at("chunks").size(), 1U);
 }
 
 TEST_F(AuditRoutesTest, ShowTheLogAndItsEntries) {

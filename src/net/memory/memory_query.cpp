@@ -3,8 +3,34 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "audit/audit_log.h"
+#include "base/folder.h"
+
 namespace ruv {
 namespace {
+
+ApiResult<MemoryMode> read_mode(const Json& body) {
+  const Json* mode = find_field(body, "mode");
+  if (mode == nullptr || *mode == "hybrid") return MemoryMode::hybrid;
+  if (*mode == "vector") return MemoryMode::vector;
+  if (*mode == "words") return MemoryMode::words;
+  return tl::unexpected(bad_request("mode", "'mode' must be \"hybrid\", \"vector\" or \"words\""));
+}
+
+}  // namespace
+
+// In the audit log, where there is one.
+void note_retrieval(const MemoryRequest& call, const std::string& folder,
+                    const StoreFindings& findings) {
+  AuditLog* const log = call.models.parts().audit;
+  if (log == nullptr) return;
+  MemoryRetrieval retrieval{
+      .request_id = call.id, .tenant = call.tenant, .store = file_name_of(folder)};
+  for (const FoundChunk& chunk : findings.chunks) {
+    retrieval.chunks.push_back({chunk.id, chunk.document, chunk.score});
+  }
+  log->add(std::move(retrieval));
+}
 
 // Each query is a search by itself, as ranks of different queries cannot be added up.
 ApiResult<StoreFindings> find_chunks(const MemoryRequest& call, const std::string& folder,
@@ -44,18 +70,9 @@ ApiResult<StoreFindings> find_chunks(const MemoryRequest& call, const std::strin
   });
   const int64_t most = search.k + search.n_related;
   if (std::ssize(findings.chunks) > most) findings.chunks.resize(static_cast<size_t>(most));
+  note_retrieval(call, folder, findings);
   return findings;
 }
-
-ApiResult<MemoryMode> read_mode(const Json& body) {
-  const Json* mode = find_field(body, "mode");
-  if (mode == nullptr || *mode == "hybrid") return MemoryMode::hybrid;
-  if (*mode == "vector") return MemoryMode::vector;
-  if (*mode == "words") return MemoryMode::words;
-  return tl::unexpected(bad_request("mode", "'mode' must be \"hybrid\", \"vector\" or \"words\""));
-}
-
-}  // namespace
 
 ApiResult<void> search_and_answer(const MemoryRequest& call, const std::string& folder,
                                   StoreSearch search, AnswerFindings answer) {

@@ -37,6 +37,11 @@ using AnswerFindings = std::function<ApiResult<HttpResponse>(StoreFindings)>;
 ApiResult<void> search_and_answer(const MemoryRequest& call, const std::string& folder,
                                   StoreSearch search, AnswerFindings answer);
 
+// What the search finds, by vectors of its queries where its mode needs them. On a thread that may
+// compute and wait for a disk. Fails: 400 (what is there was embedded by another model), as files.
+ApiResult<StoreFindings> find_chunks(const MemoryRequest& call, const std::string& folder,
+                                     const StoreSearch& search, const EmbeddedTexts& embedded);
+
 // query, k, mode, metadata, filter, related, max_visited and remember of a body. Fails: 400.
 ApiResult<StoreSearch> read_search(const Json& body);
 // A text that is required and not empty. Fails: 400.

@@ -61,6 +61,10 @@ ApiResult<VectorRequest> request_for(const OpenAiService& service, const MemoryR
         TRY(ids_of_text(service, *info, text, job.purpose, request.texts.size())));
     request.n_kept_bytes += text.size();
   }
+  for (const std::string& text : job.queries) {
+    request.texts.push_back(TRY(ids_of_text(service, *info, text, TextPurpose::query, 0)));
+    request.n_kept_bytes += text.size();
+  }
   if (!call.memory.kind(service.names.front())) {
     request.texts.push_back(TRY(ids_of_text(service, *info, std::string(kProbeText),
                                             TextPurpose::query, 0, most_embed_tokens(service))));
@@ -73,7 +77,7 @@ ApiResult<VectorRequest> request_for(const OpenAiService& service, const MemoryR
 ApiResult<void> start_job(const MemoryRequest& call, const OpenAiService& service,
                           const MakeEmbedJob& make) {
   EmbedJob job = TRY(make(service));
-  if (job.texts.empty()) {
+  if (job.texts.empty() && job.queries.empty()) {
     // The answer may wait for a disk all the same.
     job.workers->post([call, answer = std::move(job.answer)] {
       run_caught(call.reply, [&] { send_result(call.reply, answer({})); });
@@ -87,8 +91,8 @@ ApiResult<void> start_job(const MemoryRequest& call, const OpenAiService& servic
   const double vector_weight = vector_weight_of(info.pooling_is_stated);
   compute_vectors(
       service, std::move(request), call.reply,
-      [call, model, described, vector_weight, n = job.texts.size(), workers = job.workers,
-       answer = std::move(job.answer)](VectorResult result) {
+      [call, model, described, vector_weight, n = job.texts.size() + job.queries.size(),
+       workers = job.workers, answer = std::move(job.answer)](VectorResult result) {
         // Shared, as a function object must be copyable.
         auto done = std::make_shared<EmbeddedTexts>();
         for (Embedding& one : result.vectors) done->vectors.push_back(std::move(one.numbers));

@@ -49,6 +49,8 @@ enum class TextPurpose : uint8_t { document, query };
 struct EmbedJob {
   std::vector<std::string> texts;
   TextPurpose purpose = TextPurpose::document;
+  // Texts that follow those, with the purpose of queries.
+  std::vector<std::string> queries = {};
   Workers* workers = nullptr;
   std::function<ApiResult<HttpResponse>(EmbeddedTexts)> answer;
 };

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <regex>
 
+#include "audit/audit_log.h"
 #include "base/file.h"
 #include "base/test_safetensors.h"
 #include "net/body_tables.h"
@@ -91,6 +92,8 @@ class FieldEffects : public testing::Test {
     keeper_ = std::make_unique<SessionKeeper>(*store_);
     adapters_ = make_adapters();
     server_ = std::make_unique<CaseServer>(keeper_.get(), adapters_.get(), folder_, memory_.get());
+    audit_ = std::move(*AuditLog::start(*AuditStore::open({.folder = folder_ + "/audit"}), {}));
+    server_->keep_audit(*audit_);
     const std::string path = RUV_SOURCE_DIR "/tests/cases/fields.json";
     values_ = *parse_json(*read_text_file(path), path);
     MemoryCatalog& catalog = memory_.get()->catalog();
@@ -107,10 +110,11 @@ class FieldEffects : public testing::Test {
     store.id = "a";
     store.active_s = 1'700'000'000;
     EXPECT_TRUE(catalog.add_store(tenant, store).ok());
-    ask({"PUT", "/v1/sessions/kept"}, {{"messages", {{{"role", "user"}, {"content", "Before"}}}}});
+    put_session("kept", "Before");
   }
   ~FieldEffects() override {
     server_.reset();
+    audit_.reset();
     keeper_.reset();
     store_.reset();
     std::filesystem::remove_all(folder_);
@@ -163,12 +167,21 @@ class FieldEffects : public testing::Test {
     return body;
   }
 
+  void put_session(const std::string& name, const std::string& text) {
+    ask_once({"PUT", "/v1/sessions/" + name},
+             {{"messages", {{{"role", "user"}, {"content", text}}}}});
+  }
+
   // The memory is as it was before each request.
   Json ask(const RouteName& route, const Json& body) {
     if (route.second.starts_with("/v1/memory/")) {
       server_->answer({{"request",
                         {{"path", "/v1/memory/documents"},
                          {"body", values_.at("tables").at("memory_document").at("body")}}}});
+    }
+    if (route.second == "/v1/sessions/search") {
+      put_session("kept", "Before");
+      put_session("sea", "The sea was wide before.");
     }
     if (route.second.starts_with("/v1/vector_stores/")) {
       const Json file = {{"file_id", "a"}, {"attributes", {{"year", 2020}}}};
@@ -222,6 +235,7 @@ class FieldEffects : public testing::Test {
   std::unique_ptr<SessionStore> store_;
   std::unique_ptr<AdapterRegistry> adapters_;
   std::unique_ptr<SessionKeeper> keeper_;
+  std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<CaseServer> server_;
   Json values_;
 };

@@ -1,8 +1,10 @@
 #include "net/openai/fields.h"
 #include "net/anthropic/messages.h"
+#include "net/audit/audit_routes.h"
 #include "net/body_tables.h"
 #include "net/llamacpp/infill.h"
 #include "net/memory/memory_routes.h"
+#include "net/memory/session_search.h"
 #include "net/ollama/ollama.h"
 #include "net/responses/responses.h"
 
@@ -347,6 +349,7 @@ TEST(FieldsPage, HoldsTheMatrix) {
       &unload_adapter_fields(), &feedback_fields(),   &undo_fields()};
   const std::vector<const BodyTable*> memory = {
       &memory_document_fields(),     &memory_search_fields(),
+      &session_search_fields(),      &rating_fields(),
       &vector_store_fields(),        &vector_store_change_fields(),
       &vector_store_file_fields(),   &vector_store_file_change_fields(),
       &vector_store_search_fields(), &memory_context_fields()};

@@ -9,6 +9,7 @@
 #include "net/audit/audit_routes.h"
 #include "net/llamacpp/infill.h"
 #include "net/memory/memory_routes.h"
+#include "net/memory/session_search.h"
 #include "net/metrics.h"
 #include "net/ollama/ollama.h"
 #include "net/openai/routes.h"
@@ -65,7 +66,7 @@ std::vector<Route> api_routes(ServedModels& models) {
   for (const auto& more :
        {model_routes, props_routes, rank_routes, text_routes, session_routes, messages_routes,
         ollama_routes, responses_routes, page_routes, adapter_routes, feedback_routes,
-        memory_routes, file_routes, vector_store_routes, audit_routes}) {
+        memory_routes, file_routes, vector_store_routes, session_search_routes, audit_routes}) {
     for (Route& route : more(models)) routes.push_back(std::move(route));
   }
   routes.push_back(openapi_route(routes));

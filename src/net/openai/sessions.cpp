@@ -5,6 +5,8 @@
 #include <new>
 
 #include "chat/read_conversation.h"
+#include "net/memory/session_search.h"
+#include "net/openai/adapter_choice.h"
 #include "net/openai/api_route.h"
 #include "net/openai/conversation.h"
 #include "net/openai/query.h"
@@ -38,15 +40,6 @@ ApiResult<void> answered(const Status& status) {
   return {};
 }
 
-// Fails with 400 if the server keeps no sessions.
-ApiResult<SessionStore*> store_of(const ServerParts& server) {
-  if (server.sessions != nullptr) return &server.sessions->store();
-  return tl::unexpected(bad_request("session",
-                                    "this server keeps no sessions: it was started without "
-                                    "--cache-dir",
-                                    "sessions_off"));
-}
-
 // The limit of a stored conversation.
 ApiResult<void> check_size(const Session& session) {
   if (session.messages.size() <= kMaxSessionTextBytes) return {};
@@ -66,19 +59,33 @@ void add_members(Message& message, const Json& members) {
   message.members = TemplateValue(std::move(joined));
 }
 
-// A session without its messages.
-Json info_json(const SessionInfo& info) {
-  return {{"object", "session"},      {"name", info.name},       {"model", info.model},
-          {"created", info.created},  {"updated", info.updated}, {"n_messages", info.n_messages},
-          {"n_tokens", info.n_tokens}};
-}
-
 // The query of a path under /v1/sessions.
 struct SessionQuery {
   std::string user;
-  std::string after;
-  int64_t limit = kMaxListed;
+  SessionStore::Which which = {.limit = kMaxListed};
 };
+
+// A parameter of a list. False: there is none of this name.
+ApiResult<bool> read_list_parameter(const QueryParameter& parameter, SessionStore::Which& which) {
+  const auto& [name, value] = parameter;
+  if (name == "after") {
+    which.after = value;
+    TRY(answered(check_session_name(value)));
+  } else if (name == "limit") {
+    which.limit = static_cast<size_t>(TRY(query_integer(parameter, {1, kMaxListed})));
+  } else if (name == "model") {
+    which.model = value;
+  } else if (name == "adapter") {
+    which.adapter = value;
+  } else if (name == "since") {
+    which.since_s = TRY(query_integer(parameter, {0, INT64_MAX}));
+  } else if (name == "until") {
+    which.until_s = TRY(query_integer(parameter, {0, INT64_MAX}));
+  } else {
+    return false;
+  }
+  return true;
+}
 
 ApiResult<void> read_parameter(const QueryParameter& parameter, bool lists, SessionQuery& query) {
   const auto& [name, value] = parameter;
@@ -88,18 +95,12 @@ ApiResult<void> read_parameter(const QueryParameter& parameter, bool lists, Sess
     return tl::unexpected(bad_request(
         "user", fmt::format("'user' must have at most {} bytes, none of them NUL", kMaxTermBytes)));
   }
-  if (lists && name == "after") {
-    query.after = value;
-    return answered(check_session_name(value));
-  }
-  if (lists && name == "limit") {
-    query.limit = TRY(query_integer(parameter, {1, kMaxListed}));
-    return {};
-  }
-  return tl::unexpected(unknown_parameter(name, lists ? "user, after or limit" : "user"));
+  if (lists && TRY(read_list_parameter(parameter, query.which))) return {};
+  return tl::unexpected(unknown_parameter(
+      name, lists ? "user, after, limit, model, adapter, since or until" : "user"));
 }
 
-// user, limit and after; unknown parameters are refused.
+// Unknown parameters are refused.
 ApiResult<SessionQuery> read_query(const HttpRequest& http, bool lists) {
   SessionQuery query;
   for (const QueryParameter& parameter : query_parameters(http.query)) {
@@ -111,23 +112,23 @@ ApiResult<SessionQuery> read_query(const HttpRequest& http, bool lists) {
 
 // GET /v1/sessions.
 ApiResult<Json> list_sessions(const ServerParts& server, const HttpRequest& http) {
-  const SessionStore* const store = TRY(store_of(server));
-  const SessionQuery query = TRY(read_query(http, true));
-  const auto limit = static_cast<size_t>(query.limit);
-  std::vector<SessionInfo> found = store->list(query.user, query.after, limit + 1);
+  const SessionStore* const store = TRY(kept_sessions(server));
+  SessionQuery query = TRY(read_query(http, true));
+  const size_t limit = query.which.limit++;
+  std::vector<SessionInfo> found = store->list(query.user, query.which);
   const bool has_more = found.size() > limit;
   if (has_more) found.pop_back();
   Json list = Json::array();
-  for (const SessionInfo& info : found) list.push_back(info_json(info));
+  for (const SessionInfo& info : found) list.push_back(session_json(info));
   return Json{{"object", "list"}, {"data", std::move(list)}, {"has_more", has_more}};
 }
 
 // GET /v1/sessions/{name}.
 ApiResult<Json> get_session(const ServerParts& server, const HttpRequest& http) {
-  const SessionStore* const store = TRY(store_of(server));
+  const SessionStore* const store = TRY(kept_sessions(server));
   const SessionQuery query = TRY(read_query(http, false));
   const Session session = TRY(answered(store->load(query.user, http.path_tail)));
-  Json json = info_json(session.info);
+  Json json = session_json(session.info);
   json["messages"] = messages_json(TRY(answered(read_session_messages(session))));
   return json;
 }
@@ -135,7 +136,7 @@ ApiResult<Json> get_session(const ServerParts& server, const HttpRequest& http) 
 // Replaces the whole conversation. The session is free when this returns.
 ApiResult<Json> replace_session(const ServerCall& call, const std::string& model) {
   const HttpRequest& http = call.http;
-  SessionStore* const store = TRY(store_of(call.server));
+  SessionStore* const store = TRY(kept_sessions(call.server));
   const SessionQuery query = TRY(read_query(http, false));
   const Conversation conversation = TRY(read_chat(call.body, MessageCheck::members));
   TRY(check_awaited(http));
@@ -148,18 +149,22 @@ ApiResult<Json> replace_session(const ServerCall& call, const std::string& model
                   .model = model,
                   .created = before ? before->info.created : now,
                   .updated = now};
+  if (before) session.info.adapters = before->info.adapters;
   set_session_messages(session, conversation.messages);
   TRY(check_size(session));
   TRY(answered(store->save(hold, session)));
-  return info_json(session.info);
+  // It may look the same from outside.
+  TRY(forget_session(call.server.memory, query.user, http.path_tail));
+  return session_json(session.info);
 }
 
 // DELETE /v1/sessions/{name}.
 ApiResult<Json> delete_session(const ServerParts& server, const HttpRequest& http) {
-  SessionStore* const store = TRY(store_of(server));
+  SessionStore* const store = TRY(kept_sessions(server));
   const SessionQuery query = TRY(read_query(http, false));
   const SessionStore::Hold hold = TRY(answered(store->hold(query.user, http.path_tail)));
   TRY(answered(store->erase(hold)));
+  TRY(forget_session(server.memory, query.user, http.path_tail));
   return Json{{"object", "session.deleted"}, {"name", http.path_tail}, {"deleted", true}};
 }
 
@@ -177,6 +182,25 @@ Route session_route(ServedModels& models, const char* method, const char* path,
 }
 
 }  // namespace
+
+ApiResult<SessionStore*> kept_sessions(const ServerParts& server) {
+  if (server.sessions != nullptr) return &server.sessions->store();
+  return tl::unexpected(bad_request("session",
+                                    "this server keeps no sessions: it was started without "
+                                    "--cache-dir",
+                                    "sessions_off"));
+}
+
+Json session_json(const SessionInfo& info) {
+  Json json = {{"object", "session"},       {"name", info.name},
+               {"model", info.model},       {"created", info.created},
+               {"updated", info.updated},   {"n_messages", info.n_messages},
+               {"n_tokens", info.n_tokens}, {"lora", Json::array()}};
+  for (const SessionAdapter& adapter : info.adapters) {
+    json["lora"].push_back({{"name", adapter.name}, {"scale", adapter.scale}});
+  }
+  return json;
+}
 
 SessionKeeper::~SessionKeeper() {
   {
@@ -213,7 +237,7 @@ void SessionKeeper::work() {
 
 ApiResult<std::shared_ptr<SessionTurn>> SessionTurn::begin(const OpenAiService& service,
                                                            GenerateRequest& request) {
-  SessionStore* const store = TRY(store_of(service));
+  SessionStore* const store = TRY(kept_sessions(service));
   const std::string& user = request.terms.tenant;
   SessionStore::Hold hold = TRY(answered(store->hold(user, request.session)));
   std::shared_ptr<SessionTurn> turn(new SessionTurn(service, std::move(hold)));
@@ -227,7 +251,44 @@ ApiResult<std::shared_ptr<SessionTurn>> SessionTurn::begin(const OpenAiService& 
     before->info.created = service.unix_time();
   }
   TRY(turn->join(*before, request));
+  TRY(turn->choose_adapters(request));
   return turn;
+}
+
+// The name that an adapter has where the request gave its number; unknown numbers are refused with
+// the answer.
+std::string SessionTurn::name_of(const AdapterChoice& choice) const {
+  if (choice.id < 0 || service_.adapters == nullptr) return choice.name;
+  for (const AdapterRecord& record : service_.adapters->list()) {
+    if (id_of(record) == choice.id) return record.name;
+  }
+  return choice.name;
+}
+
+ApiResult<void> SessionTurn::choose_adapters(GenerateRequest& request) {
+  model_ = shown_model(service_, request.model);
+  std::vector<SessionAdapter>& kept = session_.info.adapters;
+  if (request.lora) {
+    kept.clear();
+    for (const AdapterChoice& choice : *request.lora) {
+      kept.push_back({name_of(choice), choice.scale});
+    }
+    return {};
+  }
+  if (kept.empty() || names_adapter(service_, request.model)) return {};
+  request.lora.emplace();
+  for (const SessionAdapter& adapter : kept) {
+    if (!names_adapter(service_, adapter.name)) {
+      return tl::unexpected(bad_request(
+          "session",
+          fmt::format("session '{}' is answered with the adapter '{}', which is not loaded: load "
+                      "it, or say in 'lora' which to use",
+                      session_.info.name, adapter.name),
+          "session_adapter_missing"));
+    }
+    request.lora->push_back({.name = adapter.name, .scale = adapter.scale});
+  }
+  return {};
 }
 
 ApiResult<void> SessionTurn::join(const Session& before, GenerateRequest& request) {
@@ -250,7 +311,7 @@ void SessionTurn::keep(const Message& answer, int64_t n_tokens, std::function<vo
     if (answer.members.json() != nullptr) add_members(open_.back(), *answer.members.json());
     set_session_messages(session_, open_);
   }
-  session_.info.model = service_.names.front();
+  session_.info.model = model_;
   session_.info.updated = service_.unix_time();
   session_.info.n_tokens = n_tokens;
   service_.sessions->post([self = shared_from_this(), kept = std::move(kept)] {

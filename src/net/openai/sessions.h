@@ -42,11 +42,17 @@ class SessionKeeper {
   std::thread thread_;
 };
 
+// The store of a server. Fails: 400 if it keeps no sessions.
+ApiResult<SessionStore*> kept_sessions(const ServerParts& server);
+// A session without its messages, as answers show it.
+Json session_json(const SessionInfo& info);
+
 // A request's turn in a session: until it ends, other requests to the session are refused.
 class SessionTurn : public std::enable_shared_from_this<SessionTurn> {
  public:
-  // Puts the stored messages before those of the request. Fails: 400 (no sessions here, the name,
-  // too long), 409 (another turn is not over), 500 (its file is damaged), 503 (too many sessions).
+  // Puts the stored messages before those of the request, which gets the session's adapters unless
+  // it names some. Fails: 400 (no sessions here, the name, too long, an adapter that is not
+  // loaded), 409 (another turn is not over), 500 (its file is damaged), 503 (too many sessions).
   static ApiResult<std::shared_ptr<SessionTurn>> begin(const OpenAiService& service,
                                                        GenerateRequest& request);
 
@@ -60,12 +66,16 @@ class SessionTurn : public std::enable_shared_from_this<SessionTurn> {
       : service_(service), hold_(std::move(hold)) {}
   // Puts stored messages before those of the request, and checks the sizes.
   ApiResult<void> join(const Session& before, GenerateRequest& request);
+  // Those of the request, which the session keeps, or else the session's.
+  ApiResult<void> choose_adapters(GenerateRequest& request);
+  std::string name_of(const AdapterChoice& choice) const;
   // Writes the session to the store; on the keeper's thread.
   Status save() const;
 
   const OpenAiService& service_;
   std::optional<SessionStore::Hold> hold_;
   Session session_;
+  std::string model_;  // as the answer calls it
   // All messages if the answer continues the last of them, else empty; the joined answer is then
   // added to session_.
   std::vector<Message> open_;
