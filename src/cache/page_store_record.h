@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/sealing.h"
 #include "cache/prefix_cell.h"
-#include "cache/sealing.h"
 
 namespace ruv {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "cache/sealing.h"
+#include "base/sealing.h"
 
 namespace ruv {
 

@@ -1,6 +1,5 @@
-// Encryption and checks shared by the cache's files: texts are either sealed, so that only the
-// owner of the key can read or change them (XChaCha20-Poly1305), or plain with a hash in the tag's
-// place that detects damage.
+// Encryption of files: texts are sealed, so that only the owner of the key can read or change them
+// (XChaCha20-Poly1305), or plain, some with a hash in the tag's place that detects damage.
 #pragma once
 
 #include <array>
@@ -8,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/bytes.h"
@@ -59,6 +59,21 @@ void seal(const Sealing& with, std::span<std::byte> text, std::span<std::byte> t
 // Decrypts in place. False when anything differs from what was sealed; the text is then zeroed or
 // unchanged.
 bool unseal(const Sealing& with, std::span<std::byte> text, Bytes tag);
+
+// A sealed text that brings its nonce and tag along: {nonce, what was sealed, tag}.
+inline constexpr size_t kSealedExtraBytes = kSealNonceBytes + kSealTagBytes;
+
+// Appends the sealed form of `text`, with a nonce drawn for it, to `to`. Requires: start_sealing()
+// was ok.
+void append_sealed(std::string& to, const SealKey& key, Bytes text, Bytes bound);
+// Opens such a text into `text`, which has kSealedExtraBytes less. False: as unseal().
+bool open_sealed(const SealKey& key, Bytes sealed, Bytes bound, std::span<std::byte> text);
+
+// Overwrites a key in a way that compilers do not remove.
+void forget_key(SealKey& key);
+// A key from 64 hexadecimal digits; blanks and line breaks after them are allowed. Fails: invalid,
+// by `source`; what was read instead is not shown.
+Result<SealKey> seal_key_of_hex(std::string_view text, std::string_view source);
 
 // The tag of a plain file: a hash, then zeros.
 void put_plain_tag(std::span<std::byte> tag, uint64_t hash);

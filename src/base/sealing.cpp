@@ -1,6 +1,11 @@
-#include "cache/sealing.h"
+// libsodium's functions on spans. Text and ciphertext share memory, so that sealing a page copies
+// nothing; a key is never in a message.
+#include "base/sealing.h"
 
 #include <sodium.h>
+
+#include <algorithm>
+#include <charconv>
 
 #include "base/check.h"
 
@@ -37,8 +42,7 @@ SealKeys::SealKeys(const std::optional<SealKey>& key, std::string_view context)
 }
 
 SealKeys::~SealKeys() {
-  // An overwrite that compilers do not remove.
-  for (SealKey& key : keys_) sodium_memzero(key.data(), key.size());
+  for (SealKey& key : keys_) forget_key(key);
 }
 
 std::string_view SealKeys::refusal() const {
@@ -54,12 +58,46 @@ void seal(const Sealing& with, std::span<std::byte> text, std::span<std::byte> t
       with.bound.size(), nullptr, raw(with.nonce), with.key.data());
 }
 
-// Ciphertext and text share memory.
 bool unseal(const Sealing& with, std::span<std::byte> text, Bytes tag) {
   CHECK(with.nonce.size() == kSealNonceBytes && tag.size() == kSealTagBytes);
   return crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
              raw(text), nullptr, raw(Bytes(text)), text.size(), raw(tag), raw(with.bound),
              with.bound.size(), raw(with.nonce), with.key.data()) == 0;
+}
+
+// The room grows once, and the text is sealed where it will stay.
+void append_sealed(std::string& to, const SealKey& key, Bytes text, Bytes bound) {
+  const size_t start = to.size();
+  to.resize(start + kSealedExtraBytes + text.size());
+  const std::span<std::byte> all = std::as_writable_bytes(std::span(to)).subspan(start);
+  const auto nonce = all.first(kSealNonceBytes);
+  const auto sealed = all.subspan(kSealNonceBytes, text.size());
+  fill_random(nonce);
+  std::ranges::copy(text, sealed.begin());
+  seal({key, nonce, bound}, sealed, all.last(kSealTagBytes));
+}
+
+// What does not open is in `text` as it was sealed, or zeros; callers do not look at it.
+bool open_sealed(const SealKey& key, Bytes sealed, Bytes bound, std::span<std::byte> text) {
+  CHECK(sealed.size() == text.size() + kSealedExtraBytes);
+  std::ranges::copy(sealed.subspan(kSealNonceBytes, text.size()), text.begin());
+  return unseal({key, sealed.first(kSealNonceBytes), bound}, text, sealed.last(kSealTagBytes));
+}
+
+void forget_key(SealKey& key) { sodium_memzero(key.data(), key.size()); }
+
+// Digits are checked first, so that from_chars cannot fail.
+Result<SealKey> seal_key_of_hex(std::string_view text, std::string_view source) {
+  const auto digits = text.substr(0, text.find_last_not_of(" \r\n") + 1);
+  SealKey key = {};
+  if (digits.size() == 2 * key.size() &&
+      digits.find_first_not_of("0123456789abcdefABCDEF") == digits.npos) {
+    for (size_t i = 0; i < key.size(); ++i) {
+      std::from_chars(digits.data() + 2 * i, digits.data() + 2 * i + 2, key[i], 16);
+    }
+    return key;
+  }
+  return fail(Code::invalid, "{}: {} hexadecimal digits are needed", source, 2 * key.size());
 }
 
 // Eight bytes of hash and eight of zeros, so that plain and sealed files have one layout.
