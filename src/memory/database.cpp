@@ -1,6 +1,7 @@
 // SQLite with its defences on: no extensions, no schema that runs functions, checked pages.
 #include "memory/database.h"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <utility>
@@ -95,19 +96,42 @@ Status DbStatement::run() {
   return has_row ? Status() : Status(has_row.error());
 }
 
-Result<Database> Database::open(const std::string& path, bool syncs) {
+// Pages of our size with room for what seals them, no files but those that are sealed, and no index
+// of the log in shared memory, which has checksums of the content.
+Status Database::encrypt() {
+  TRY(
+      run(fmt::format("PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;"
+                      "PRAGMA main.locking_mode = EXCLUSIVE; PRAGMA page_size = {};",
+                      SealedVfs::kPageBytes)));
+  int n_reserved = SealedVfs::kReservedBytes;
+  const int result =
+      sqlite3_file_control(connection_, "main", SQLITE_FCNTL_RESERVE_BYTES, &n_reserved);
+  if (result != SQLITE_OK) return failure_of(connection_);
+  // A new file, and a copy, become one with a log by a change of their first page, of which a
+  // journal would keep the content.
+  DbStatement mode = TRY(prepare("PRAGMA journal_mode"));
+  const bool has_log = TRY(mode.step()) && mode.text(0) == "wal";
+  mode.reset();
+  return has_log ? Status() : run("PRAGMA journal_mode = MEMORY");
+}
+
+Result<Database> Database::open(const std::string& path, bool syncs, SharedStoreKeys keys) {
   // SQLite gives its other files the mode of the first.
   if (!file_exists(path)) TRY(AppendFile::create(path));
   sqlite3* connection = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
                          SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
-  const int result = sqlite3_open_v2(path.c_str(), &connection, kFlags, nullptr);
-  Database database(connection);
+  std::unique_ptr<SealedVfs> files;
+  if (keys != nullptr) files = TRY(SealedVfs::create(std::move(keys)));
+  const char* const vfs = files != nullptr ? files->name() : nullptr;
+  const int result = sqlite3_open_v2(path.c_str(), &connection, kFlags, vfs);
+  Database database(std::move(files), connection);
   if (connection == nullptr) return fail(Code::out_of_memory, "{}: no memory to open it", path);
   if (result != SQLITE_OK) return failure_of(connection);
   sqlite3_busy_timeout(connection, kPatienceMs);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  if (database.files_ != nullptr) TRY(database.encrypt());
   TRY(
       database.run("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
                    "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;"
@@ -117,7 +141,7 @@ Result<Database> Database::open(const std::string& path, bool syncs) {
 }
 
 Database::Database(Database&& other) noexcept
-    : connection_(std::exchange(other.connection_, nullptr)) {}
+    : files_(std::move(other.files_)), connection_(std::exchange(other.connection_, nullptr)) {}
 
 Database::~Database() { sqlite3_close_v2(connection_); }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "memory/sealed_vfs.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -44,8 +45,9 @@ class DbStatement {
 class Database {
  public:
   // Makes the file, for its owner alone, where it is missing. Changes survive the end of the
-  // process; with `syncs` a loss of power, too. Fails: as run().
-  static Result<Database> open(const std::string& path, bool syncs);
+  // process; with `syncs` a loss of power, too. With keys its files are encrypted, and no other
+  // connection has it open at the same time. Fails: as run().
+  static Result<Database> open(const std::string& path, bool syncs, SharedStoreKeys keys = nullptr);
   Database(Database&& other) noexcept;
   Database& operator=(Database&&) = delete;
   ~Database();
@@ -59,12 +61,16 @@ class Database {
   Result<int64_t> number(std::string_view query) const;
   // The number of the row that was inserted last.
   int64_t last_id() const;
-  // Writes a copy, which is whole whatever is written meanwhile. Fails: invalid (the file exists),
-  // as run().
+  // Writes a copy, which is whole whatever is written meanwhile, with the same keys. Fails: invalid
+  // (the file exists), as run().
   Status copy_to(const std::string& path);
 
  private:
-  explicit Database(sqlite3* connection) : connection_(connection) {}
+  Database(std::unique_ptr<SealedVfs> files, sqlite3* connection)
+      : files_(std::move(files)), connection_(connection) {}
+  Status encrypt();
+
+  std::unique_ptr<SealedVfs> files_;  // null: not encrypted; must outlive the connection
   sqlite3* connection_;
 };
 

@@ -1,0 +1,42 @@
+// A page of SQLite and its sealed form, of the same size: the text, then the nonce and the tag in
+// the bytes that SQLite leaves free, which are zeros in clear.
+#pragma once
+
+#include <array>
+
+#include "memory/store_key.h"
+
+namespace ruv {
+
+class SealedPages {
+ public:
+  static constexpr size_t kPageBytes = 4096;
+  static constexpr size_t kFrameHeadBytes = 24;
+  static constexpr size_t kFrameBytes = kFrameHeadBytes + kPageBytes;
+  static constexpr size_t kBoundHeadBytes = 16;  // page number, size of the database, two salts
+  using Page = std::array<std::byte, kPageBytes>;
+  using FrameHead = std::array<std::byte, kFrameHeadBytes>;
+
+  // Requires: `keys` lives as long.
+  explicit SealedPages(const StoreKeys& keys) : keys_(keys) {}
+
+  // Whether SQLite keeps the free bytes free: they are zeros, and the first page says how many
+  // there are. Anything else would be lost.
+  static bool may_be_sealed(std::span<const std::byte, kPageBytes> page, uint64_t number);
+
+  // A page of the database; pages count from 1.
+  void seal_page(std::span<const std::byte, kPageBytes> page, uint64_t number, Page& sealed) const;
+  bool open_page(Page& page, uint64_t number) const;
+  // A page of the log, in the frame of this number, from 0, with this header.
+  void seal_frame(std::span<const std::byte, kPageBytes> page, uint64_t frame,
+                  const FrameHead& head, Page& sealed) const;
+  bool open_frame(Page& page, uint64_t frame, const FrameHead& head) const;
+  // Masks or unmasks the checksum in a frame's header: it is of the content, and would confirm a
+  // guess of it.
+  void mask(FrameHead& head, uint64_t frame) const;
+
+ private:
+  const StoreKeys& keys_;
+};
+
+}  // namespace ruv
