@@ -14,11 +14,20 @@ Bytes bytes_of(const T& number) {
   return std::as_bytes(std::span<const T, 1>(&number, 1));
 }
 
+// What a sealed piece is bound to. Before the first piece the tag is zeros.
+std::array<std::byte, 32> piece_bound(const FileSeal& seal, uint64_t n_bytes, const PieceTag& tag) {
+  std::array<std::byte, 32> bound;
+  put(bound, 0, seal.generation);
+  put(bound, 8, n_bytes);
+  put(bound, 16, tag);
+  return bound;
+}
+
 }  // namespace
 
-Result<PieceWriter> PieceWriter::create(const std::string& path) {
+Result<PieceWriter> PieceWriter::create(const std::string& path, const FileSeal& seal) {
   return PieceWriter(
-      TRY(FileWriter::create(path, {.readers = FileReaders::owner, .replace = true})));
+      TRY(FileWriter::create(path, {.readers = FileReaders::owner, .replace = true})), seal);
 }
 
 Status PieceWriter::write(Bytes bytes) {
@@ -31,7 +40,17 @@ Status PieceWriter::write(Bytes bytes) {
   return {};
 }
 
+Status PieceWriter::flush_sealed() {
+  std::string sealed;
+  append_sealed(sealed, *seal_.key, as_bytes(piece_), piece_bound(seal_, piece_.size(), tag_));
+  std::ranges::copy(as_bytes(sealed).last(tag_.size()), tag_.begin());
+  TRY(file_.write(bytes_of(static_cast<uint32_t>(piece_.size()))));
+  piece_.clear();
+  return file_.write(as_bytes(sealed));
+}
+
 Status PieceWriter::flush() {
+  if (seal_.key != nullptr) return flush_sealed();
   hash_ = hash_bytes(as_bytes(piece_), hash_ + piece_.size());
   TRY(file_.write(bytes_of(static_cast<uint32_t>(piece_.size()))));
   TRY(file_.write(as_bytes(piece_)));
@@ -49,9 +68,29 @@ tl::unexpected<Status> PieceReader::error(std::string_view what) const {
   return fail(Code::corrupt, "{}: offset {}: {}", source_, offset_, what);
 }
 
+Status PieceReader::next_sealed() {
+  ByteReader reader(bytes_.subspan(offset_), source_);
+  const auto n = reader.read<uint32_t>("length");
+  if (!n || *n > kPieceBytes || reader.remaining() < *n + kSealedExtraBytes) {
+    return error("no whole piece");
+  }
+  const Bytes sealed = *reader.take(*n + kSealedExtraBytes, "piece");
+  opened_.resize(*n);
+  const auto room = std::as_writable_bytes(std::span(opened_));
+  if (!open_sealed(*seal_.key, sealed, piece_bound(seal_, *n, tag_), room)) {
+    return error("the piece is damaged, or of another key");
+  }
+  std::ranges::copy(sealed.last(tag_.size()), tag_.begin());
+  offset_ += reader.offset();
+  left_ = as_bytes(opened_);
+  has_ended_ = opened_.empty();
+  return {};
+}
+
 // The hash of a piece depends on its length as well, so that none can be cut or joined.
 Status PieceReader::next() {
   if (has_ended_) return error("the file has ended");
+  if (seal_.key != nullptr) return next_sealed();
   ByteReader reader(bytes_.subspan(offset_), source_);
   const auto n = reader.read<uint32_t>("length");
   if (!n || *n > kPieceBytes || reader.remaining() < *n + sizeof hash_) {

@@ -2,20 +2,25 @@
 // came before after each: damage is found before what is damaged is used. For snapshots.
 //
 // A piece is {u32 n_bytes, bytes, u64 hash}; the last piece is empty. All numbers are
-// little-endian.
+// little-endian. With a key it is {u32 n_bytes, nonce, sealed bytes, tag}, bound to the file's
+// generation and to the length and the tag of the piece before.
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <string>
 
 #include "base/file.h"
+#include "memory/file_seal.h"
 
 namespace ruv {
+
+using PieceTag = std::array<std::byte, kSealTagBytes>;
 
 class PieceWriter {
  public:
   // As FileWriter::create; what is there is replaced.
-  static Result<PieceWriter> create(const std::string& path);
+  static Result<PieceWriter> create(const std::string& path, const FileSeal& seal = {});
 
   Status write(Bytes bytes);
   template <class T>
@@ -27,10 +32,13 @@ class PieceWriter {
   Status commit();
 
  private:
-  explicit PieceWriter(FileWriter file) : file_(std::move(file)) {}
+  PieceWriter(FileWriter file, const FileSeal& seal) : file_(std::move(file)), seal_(seal) {}
   Status flush();
+  Status flush_sealed();
 
   FileWriter file_;
+  FileSeal seal_;
+  PieceTag tag_ = {};  // of the piece before
   std::string piece_;
   uint64_t hash_ = 0;
 };
@@ -38,7 +46,8 @@ class PieceWriter {
 class PieceReader {
  public:
   // Requires: `bytes` lives as long. `source` is quoted in errors.
-  PieceReader(Bytes bytes, std::string source) : bytes_(bytes), source_(std::move(source)) {}
+  PieceReader(Bytes bytes, std::string source, const FileSeal& seal = {})
+      : bytes_(bytes), source_(std::move(source)), seal_(seal) {}
 
   // Fills `bytes`. Fails: corrupt (damage, or the file ends before), by the byte where the piece
   // begins.
@@ -59,9 +68,13 @@ class PieceReader {
 
  private:
   Status next();
+  Status next_sealed();
 
   Bytes bytes_;
   std::string source_;
+  FileSeal seal_;
+  PieceTag tag_ = {};   // of the piece before
+  std::string opened_;  // the piece, where it was sealed
   uint64_t offset_ = 0;
   Bytes left_;  // of the piece
   uint64_t hash_ = 0;

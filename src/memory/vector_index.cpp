@@ -143,8 +143,8 @@ void VectorIndex::checkpoint_if_due() {
 Status VectorIndex::write_checkpoint() {
   const int64_t next = generation_ + 1;
   TRY(rows_->sync());
-  TRY(write_graph(path_of("graph", next)));
-  log_.emplace(TRY(IndexLog::create(path_of("log", next), header())));
+  TRY(write_graph(next));
+  log_.emplace(TRY(IndexLog::create(path_of("log", next), header(), seal_of(next))));
   TRY(sync_folder(options_.folder));
   generation_ = next;
   n_changes_ = 0;

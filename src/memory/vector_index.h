@@ -21,6 +21,7 @@
 #include "memory/file_rows.h"
 #include "memory/hnsw.h"
 #include "memory/index_log.h"
+#include "memory/store_key.h"
 
 namespace ruv {
 
@@ -36,6 +37,8 @@ struct VectorIndexOptions {
   // Vectors whose bytes are damaged are removed when the index is opened, which reads all of them;
   // else what reads one first fails.
   bool removes_damaged = false;
+  // Encrypts all files; null: none. Vectors are then in memory and not mapped.
+  SharedStoreKeys keys = nullptr;
 };
 
 class VectorIndex {
@@ -46,14 +49,16 @@ class VectorIndex {
     friend bool operator==(const Found&, const Found&) = default;
   };
 
-  // Makes an index, or opens it. Fails: invalid (options that are not the index's, by name),
+  // Makes an index, or opens it. Fails: invalid (options that are not the index's, by name, or an
+  // encrypted index without keys, or the other way round),
   // unavailable (another process has it), corrupt, out_of_memory, as files.
   static Result<std::unique_ptr<VectorIndex>> open(const VectorIndexOptions& options,
                                                    WorkerPool& pool);
   ~VectorIndex();
   // The codes of the index in a folder; nothing where there is none. Fails: corrupt, unsupported
-  // (codes of a newer version).
-  static Result<std::optional<VectorCodes>> codes_of(const std::string& folder);
+  // (codes of a newer version), invalid (keys).
+  static Result<std::optional<VectorCodes>> codes_of(const std::string& folder,
+                                                     const SharedStoreKeys& keys = nullptr);
 
   // Changes: one thread at a time, which waits for the others.
 
@@ -99,6 +104,7 @@ class VectorIndex {
 
   // Opening.
   std::string path_of(std::string_view kind, int64_t generation) const;
+  FileSeal seal_of(int64_t generation) const;
   std::string header() const;
   Status check_header(std::string_view found, const std::string& path) const;
   Status start(WorkerPool& pool);
@@ -122,7 +128,7 @@ class VectorIndex {
   Status know_rows(WorkerPool& pool);
   Status record(IndexLog::Kind kind, Bytes first, Bytes second = {});
   Result<int64_t> remove_recorded(std::span<const int64_t> ids, WorkerPool& pool);
-  Status write_graph(const std::string& path) const;
+  Status write_graph(int64_t generation) const;
   Status write_checkpoint();
   void checkpoint_if_due();
 

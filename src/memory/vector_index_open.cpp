@@ -27,6 +27,11 @@ int64_t generation_of(const std::string& path, std::string_view kind) {
   return number;
 }
 
+FileSeal seal_with(const SharedStoreKeys& keys, int64_t generation) {
+  if (keys == nullptr) return {};
+  return {&keys->of(StorePart::index), static_cast<uint64_t>(generation)};
+}
+
 // The newest log is that of a whole checkpoint: its graph was written before. -1: none.
 int64_t newest_generation(const std::string& folder) {
   int64_t newest = -1;
@@ -40,6 +45,10 @@ int64_t newest_generation(const std::string& folder) {
 
 std::string VectorIndex::path_of(std::string_view kind, int64_t generation) const {
   return fmt::format("{}/{}-{}", options_.folder, kind, generation);
+}
+
+FileSeal VectorIndex::seal_of(int64_t generation) const {
+  return seal_with(options_.keys, generation);
 }
 
 std::string VectorIndex::header() const {
@@ -77,17 +86,21 @@ Result<std::unique_ptr<VectorIndex>> VectorIndex::open(const VectorIndexOptions&
   TRY(check(options.graph));
   TRY(make_folder(options.folder));
   FileLock lock = TRY(FileLock::take(options.folder + "/lock"));
-  auto rows = std::make_unique<FileRows>(options.folder, options.graph.n_dims);
+  const SealKey* const key =
+      options.keys != nullptr ? &options.keys->of(StorePart::vectors) : nullptr;
+  auto rows = std::make_unique<FileRows>(options.folder, options.graph.n_dims, key);
   std::unique_ptr<VectorIndex> index(new VectorIndex(options, std::move(lock), std::move(rows)));
   TRY(index->start(pool));
   return index;
 }
 
-Result<std::optional<VectorCodes>> VectorIndex::codes_of(const std::string& folder) {
+Result<std::optional<VectorCodes>> VectorIndex::codes_of(const std::string& folder,
+                                                         const SharedStoreKeys& keys) {
   const int64_t generation = newest_generation(folder);
   if (generation < 0) return std::optional<VectorCodes>();
   const std::string path = fmt::format("{}/log-{}", folder, generation);
-  const Json header = TRY(parse_json(TRY(IndexLog::header_of(path)), path));
+  const Json header =
+      TRY(parse_json(TRY(IndexLog::header_of(path, seal_with(keys, generation))), path));
   const Json* const name = header.is_object() ? header.find("codes") : nullptr;
   if (name == nullptr || !name->is_string()) {
     return fail(Code::corrupt, "{}: the header names no codes", path);
@@ -105,7 +118,7 @@ Status VectorIndex::start(WorkerPool& pool) {
       return fail(Code::corrupt, "{}: the log that belongs to it is missing", file.path);
     }
     generation_ = 0;
-    log_.emplace(TRY(IndexLog::create(path_of("log", 0), header())));
+    log_.emplace(TRY(IndexLog::create(path_of("log", 0), header(), seal_of(0))));
     return sync_folder(options_.folder);
   }
   const std::string path = path_of("log", generation_);
@@ -114,7 +127,7 @@ Status VectorIndex::start(WorkerPool& pool) {
     TRY(check_header(as_text(payload), path));
     return generation_ > 0 ? load_graph(pool) : Status();
   };
-  log_.emplace(TRY(IndexLog::open(path, visit)));
+  log_.emplace(TRY(IndexLog::open(path, visit, seal_of(generation_))));
   TRY(rows_->check_read());
   remove_others();
   return remove_damaged(pool);
@@ -130,8 +143,8 @@ void VectorIndex::remove_others() const {
   }
 }
 
-Status VectorIndex::write_graph(const std::string& path) const {
-  PieceWriter file = TRY(PieceWriter::create(path));
+Status VectorIndex::write_graph(int64_t generation) const {
+  PieceWriter file = TRY(PieceWriter::create(path_of("graph", generation), seal_of(generation)));
   TRY(file.put(kGraphMagic));
   TRY(graph_.save(file));
   const auto n = static_cast<size_t>(graph_.n_nodes());
@@ -144,7 +157,7 @@ Status VectorIndex::write_graph(const std::string& path) const {
 Status VectorIndex::load_graph(WorkerPool& pool) {
   const std::string path = path_of("graph", generation_);
   const MappedFile mapping = TRY(MappedFile::open(path));
-  PieceReader file(mapping.bytes(), path);
+  PieceReader file(mapping.bytes(), path, seal_of(generation_));
   const auto magic = TRY(file.get<uint64_t>());
   if (magic != kGraphMagic && magic != kNoCodesMagic) return file.error("no graph");
   TRY(graph_.load(file, magic == kGraphMagic, pool));
