@@ -1,5 +1,6 @@
 // MemoryStore: documents in a folder, found by what they mean and by their words.
 //
+//   store.key    of an encrypted store: the key of all else (memory/store_key.h)
 //   store.db     SQLite: documents, their chunks, and an index of the chunks' words
 //   vectors/     a VectorIndex with a vector for each chunk, under the chunk's number
 //
@@ -38,6 +39,9 @@ struct MemoryStoreOptions {
   bool syncs = false;
   // Opens a store with damaged vectors without those: their chunks are found by their words alone.
   bool removes_damaged = false;
+  // Encrypts the store, which was made with a key then, too. Costs the reading and opening of all
+  // vectors when it is opened, their memory, and some microseconds for each page of SQLite.
+  std::optional<SealKey> key = {};
 };
 
 // What is added: a document's text, cut into chunks, with a vector for each.
@@ -123,18 +127,23 @@ struct MemoryQuery {
 class MemoryStore {
  public:
   // Makes a store, or opens it. Fails: invalid (of another model), unavailable (another
-  // process has it), corrupt, unsupported (of a newer version), out_of_memory, as files.
+  // process has it), corrupt, unsupported (of a newer version), out_of_memory, as files. Invalid
+  // are also a plain store with a key, an encrypted one without, and another key.
   static Result<std::unique_ptr<MemoryStore>> open(const MemoryStoreOptions& options,
                                                    WorkerPool& pool);
   // Writes what makes the next opening fast.
   ~MemoryStore();
-  // The embedder and the length of the vectors of a store that exists. Fails: not_found, corrupt.
+  // The embedder and the length of the vectors of a store that exists. Fails: not_found, corrupt,
+  // invalid (the key), unavailable (encrypted, and another process has it).
   struct Kind {
     std::string embedder;
     int64_t n_dims = 0;
     std::vector<float> probe = {};
   };
-  static Result<Kind> kind_of(const std::string& folder);
+  static Result<Kind> kind_of(const std::string& folder, const std::optional<SealKey>& key = {});
+  // Puts another key of the user's in the place of the first, for a store that may be open; nothing
+  // but store.key is written. Fails: as rewrap_store_key.
+  static Status change_key(const std::string& folder, const SealKey& from, const SealKey& to);
   // Whether vectors of the one can be compared with those of the other: by their probes where both
   // have one, or else by their names.
   static bool is_same_model(const Kind& a, const Kind& b);
@@ -195,7 +204,8 @@ class MemoryStore {
       : options_(options), database_(std::move(database)), index_(std::move(index)) {}
 
   // That a store which exists has this embedder and length.
-  static Status check_kind(const MemoryStoreOptions& options);
+  static Status check_kind(const MemoryStoreOptions& options, const SharedStoreKeys& keys);
+  static Result<Kind> kind_with(const std::string& folder, const SharedStoreKeys& keys);
   Status claim();
   Status reconcile(WorkerPool& pool);
   Result<std::vector<int64_t>> chunk_ids(int64_t document) const;

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/rng.h"
 #include "base/test_kill.h"
 #include "memory/store.h"
@@ -18,8 +19,9 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kDims = 4;
 
-MemoryStoreOptions options_in(const std::string& folder) {
+MemoryStoreOptions options_in(const std::string& folder, std::optional<SealKey> key) {
   MemoryStoreOptions options;
+  options.key = key;
   options.folder = folder;
   options.embedder = "four numbers";
   options.n_dims = kDims;
@@ -56,9 +58,9 @@ Status change_store(MemoryStore& store, int64_t step, WorkerPool& pool) {
 }
 
 // Makes steps from `step` on, until it is killed.
-int change_until_killed(const std::string& folder, int64_t step, int acknowledged) {
+int change_until_killed(const MemoryStoreOptions& options, int64_t step, int acknowledged) {
   WorkerPool pool(1);
-  auto store = MemoryStore::open(options_in(folder), pool);
+  auto store = MemoryStore::open(options, pool);
   if (!store) return 1;
   for (;; ++step) {
     if (!change_store(**store, step, pool).ok()) return 2;
@@ -67,9 +69,9 @@ int change_until_killed(const std::string& folder, int64_t step, int acknowledge
 }
 
 // Kills such a process after some microseconds; returns how many steps it acknowledged.
-int64_t n_steps_of_killed(const std::string& folder, int64_t step, uint32_t n_us) {
+int64_t n_steps_of_killed(const MemoryStoreOptions& options, int64_t step, uint32_t n_us) {
   return n_steps_until_killed(
-      n_us, [&](int acknowledged) { return change_until_killed(folder, step, acknowledged); });
+      n_us, [&](int acknowledged) { return change_until_killed(options, step, acknowledged); });
 }
 
 // The step that each document is of, after the first n steps; -1: it is not there.
@@ -93,10 +95,13 @@ bool has_documents(const MemoryStore& store, const std::vector<int64_t>& steps) 
   return true;
 }
 
-void expect_sound(const MemoryStore& store, const std::string& folder) {
-  const auto stats = *store.stats();
+// Closes the store, as an encrypted database has one connection at a time.
+void expect_sound(std::unique_ptr<MemoryStore> store, const MemoryStoreOptions& options) {
+  const auto stats = *store->stats();
   EXPECT_EQ(stats.n_vectors, stats.n_chunks);
-  const Database database = *Database::open(folder + "/store.db", false);
+  store.reset();
+  const auto keys = *open_store_keys(options.folder + "/store.key", options.key, true);
+  const Database database = *Database::open(options.folder + "/store.db", false, keys);
   EXPECT_EQ(*database.number("SELECT count(*) FROM pragma_foreign_key_check"), 0);
   EXPECT_EQ(*database.number("SELECT count(*) FROM pragma_integrity_check WHERE "
                              "integrity_check <> 'ok'"),
@@ -110,25 +115,42 @@ void expect_sound(const MemoryStore& store, const std::string& folder) {
             0);
 }
 
-TEST(StoreKill, LeavesWholeDocumentsAndTheirEdges) {
+// No file has a word of a document.
+void expect_no_words(const std::string& folder) {
+  for (const auto& file : fs::recursive_directory_iterator(folder)) {
+    if (!file.is_regular_file()) continue;
+    const std::string bytes = *read_text_file(file.path());
+    for (const std::string_view word : {"part0", "of step", "document", "SQLite"}) {
+      EXPECT_EQ(bytes.find(word), bytes.npos) << file.path() << ": " << word;
+    }
+  }
+}
+
+class StoreKill : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(PlainAndEncrypted, StoreKill, ::testing::Bool());
+
+TEST_P(StoreKill, LeavesWholeDocumentsAndTheirEdges) {
   const char* const wanted = std::getenv("RUV_KILLS");
   const int64_t n_kills = wanted != nullptr ? std::atoll(wanted) : 8;
   const std::string folder =
       fs::temp_directory_path() / ("ruv_store_kill_" + std::to_string(::getpid()));
   fs::remove_all(folder);
+  const MemoryStoreOptions options =
+      options_in(folder, GetParam() ? std::optional(SealKey{7}) : std::nullopt);
   Rng rng(9);
   WorkerPool pool(1);
   int64_t step = 0;
   for (int64_t kill = 0; kill < n_kills; ++kill) {
-    step += n_steps_of_killed(folder, step, static_cast<uint32_t>(rng.below(60'000)));
-    auto store = MemoryStore::open(options_in(folder), pool);
+    step += n_steps_of_killed(options, step, static_cast<uint32_t>(rng.below(60'000)));
+    if (options.key) expect_no_words(folder);
+    auto store = MemoryStore::open(options, pool);
     ASSERT_TRUE(store) << store.error().message();
     // The step that was being made may have been committed.
     const bool is_before = has_documents(**store, documents_after(step));
     const bool is_after = has_documents(**store, documents_after(step + 1));
     EXPECT_TRUE(is_before || is_after) << "after step " << step;
     if (!is_before && is_after) ++step;
-    expect_sound(**store, folder);
+    expect_sound(std::move(*store), options);
   }
   EXPECT_GE(step, n_kills);
   fs::remove_all(folder);

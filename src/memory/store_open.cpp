@@ -39,24 +39,53 @@ Result<std::string> get_about(const Database& database, std::string_view key) {
 
 std::string database_path(const std::string& folder) { return folder + "/store.db"; }
 
-Result<VectorIndexOptions> index_options(const MemoryStoreOptions& options) {
+Status copy_key_file(const std::string& from, const std::string& to) {
+  const MappedFile read = TRY(MappedFile::open(from));
+  FileWriter file = TRY(FileWriter::create(to, {.readers = FileReaders::owner}));
+  TRY(file.write(read.bytes()));
+  TRY(read.check_read());
+  return file.commit();
+}
+
+std::string key_path(const std::string& folder) { return folder + "/store.key"; }
+
+Result<SharedStoreKeys> keys_of(const std::string& folder, const std::optional<SealKey>& key) {
+  const bool has_data = file_exists(database_path(folder)) || is_directory(folder + "/vectors");
+  return open_store_keys(key_path(folder), key, has_data);
+}
+
+Result<VectorIndexOptions> index_options(const MemoryStoreOptions& options,
+                                         const SharedStoreKeys& keys) {
   VectorIndexOptions index;
   index.folder = options.folder + "/vectors";
   index.graph = {.metric = Metric::cosine, .n_dims = options.n_dims};
-  const std::optional<VectorCodes> known = TRY(VectorIndex::codes_of(index.folder));
+  const std::optional<VectorCodes> known = TRY(VectorIndex::codes_of(index.folder, keys));
   index.graph.codes = options.codes.value_or(known.value_or(VectorCodes::int8));
   index.label = "memory store";
   index.syncs = options.syncs;
   index.removes_damaged = options.removes_damaged;
+  index.keys = keys;
   return index;
 }
 
 }  // namespace
 
-Result<MemoryStore::Kind> MemoryStore::kind_of(const std::string& folder) {
+Result<MemoryStore::Kind> MemoryStore::kind_of(const std::string& folder,
+                                               const std::optional<SealKey>& key) {
+  if (!file_exists(database_path(folder))) {
+    return fail(Code::not_found, "{}: no memory store", folder);
+  }
+  return kind_with(folder, TRY(keys_of(folder, key)));
+}
+
+Status MemoryStore::change_key(const std::string& folder, const SealKey& from, const SealKey& to) {
+  return rewrap_store_key(key_path(folder), from, to);
+}
+
+Result<MemoryStore::Kind> MemoryStore::kind_with(const std::string& folder,
+                                                 const SharedStoreKeys& keys) {
   const std::string path = database_path(folder);
-  if (!file_exists(path)) return fail(Code::not_found, "{}: no memory store", folder);
-  Database database = TRY(Database::open(path, false));
+  Database database = TRY(Database::open(path, false, keys));
   Kind kind;
   const Status schema = check_schema(database, path);
   if (schema.code() == Code::not_found) return kind;  // what a crash left when it was made
@@ -75,9 +104,9 @@ bool MemoryStore::is_same_model(const Kind& a, const Kind& b) {
   return a.probe.size() == b.probe.size() && cosine(a.probe, b.probe) >= kSameModel;
 }
 
-Status MemoryStore::check_kind(const MemoryStoreOptions& options) {
+Status MemoryStore::check_kind(const MemoryStoreOptions& options, const SharedStoreKeys& keys) {
   if (!file_exists(database_path(options.folder))) return {};
-  const Kind has = TRY(kind_of(options.folder));
+  const Kind has = TRY(kind_with(options.folder, keys));
   if (has.n_dims == 0) return {};
   if (!is_same_model(has, {options.embedder, options.n_dims, options.probe})) {
     return fail(Code::invalid, "{}: its vectors are of another model: {}; this one is {}",
@@ -94,10 +123,11 @@ Status MemoryStore::check_kind(const MemoryStoreOptions& options) {
 Result<std::unique_ptr<MemoryStore>> MemoryStore::open(const MemoryStoreOptions& options,
                                                        WorkerPool& pool) {
   TRY(make_folder(options.folder));
-  TRY(check_kind(options));
-  auto index = TRY(VectorIndex::open(TRY(index_options(options)), pool));
+  const SharedStoreKeys keys = TRY(keys_of(options.folder, options.key));
+  TRY(check_kind(options, keys));
+  auto index = TRY(VectorIndex::open(TRY(index_options(options, keys)), pool));
   const std::string path = database_path(options.folder);
-  Database database = TRY(Database::open(path, options.syncs));
+  Database database = TRY(Database::open(path, options.syncs, keys));
   TRY(prepare_schema(database, path));
   std::unique_ptr<MemoryStore> store(
       new MemoryStore(options, std::move(database), std::move(index)));
@@ -172,6 +202,7 @@ Status MemoryStore::backup(const std::string& folder) const {
   }
   TRY(make_folder(folder));
   const Lock held(using_);
+  if (options_.key) TRY(copy_key_file(key_path(options_.folder), key_path(folder)));
   TRY(database_.copy_to(database_path(folder)));
   TRY(index_->copy_to(folder + "/vectors"));
   return sync_folder(folder);
