@@ -23,7 +23,7 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kListedAtOnce = 1000;
-constexpr const char* kActions = "add, search, list, rm, stats, backup, export or import";
+constexpr const char* kActions = "add, search, list, rm, stats, pack, backup, export or import";
 
 struct MemoryCall {
   std::string action;
@@ -221,6 +221,7 @@ Status stats(const MemoryCall& call, WorkerPool& pool) {
                          {"n_documents", stats.n_documents},
                          {"n_chunks", stats.n_chunks},
                          {"n_vectors", stats.n_vectors},
+                         {"n_packed", stats.n_packed},
                          {"n_edges", stats.n_edges},
                          {"n_text_bytes", stats.n_text_bytes}});
     return {};
@@ -230,6 +231,20 @@ Status stats(const MemoryCall& call, WorkerPool& pool) {
       folder_of(call), stats.embedder, stats.n_vectors, stats.n_dims, name_of(store->codes()),
       stats.n_documents, readable_bytes(stats.n_text_bytes));
   fmt::print("chunks     {}, {} edges\n", stats.n_chunks, stats.n_edges);
+  if (stats.n_packed > 0) fmt::print("packed     {} vectors\n", stats.n_packed);
+  return {};
+}
+
+Status pack(const MemoryCall& call, WorkerPool& pool) {
+  const auto store = TRY(open_known(call, pool));
+  const bool is_new = TRY(store->pack(pool));
+  const MemoryStore::Stats stats = TRY(store->stats());
+  if (call.json) {
+    print_json_line(Json{{"n_packed", stats.n_packed}, {"n_bytes_of_memory", stats.n_bytes}});
+    return {};
+  }
+  fmt::print("{}{} vectors on disk, {} of memory to search them\n",
+             is_new ? "" : "nothing new to pack: ", stats.n_packed, readable_bytes(stats.n_bytes));
   return {};
 }
 
@@ -250,9 +265,11 @@ void declare(CommandLine& line, MemoryCall& call) {
   line.example("ruvllm memory add notes.md", "Keeps a document");
   line.example("ruvllm memory search \"when does the ship leave?\"", "The chunks that fit best");
   line.example("ruvllm memory rm notes.md", "Forgets it");
+  line.example("ruvllm memory pack",
+               "Moves its vectors to a file that is searched with little memory");
   line.example("ruvllm memory export > all.jsonl", "Writes all documents as lines of JSON");
   line.text("action", call.action, kActions);
-  line.choices({"add", "search", "list", "rm", "stats", "backup", "export", "import"});
+  line.choices({"add", "search", "list", "rm", "stats", "pack", "backup", "export", "import"});
   line.words("what", call.words,
              "Files for add (text, Markdown, HTML, PDF), \"-\" for stdin; the query; names for rm; "
              "a new folder for backup; files of export, or \"-\", for import");
@@ -308,6 +325,7 @@ Result<int> act(const CommandLine& line, const MemoryCall& call) {
   if (call.action == "search") status = search(line, call, pool);
   if (call.action == "list") status = list(call, pool);
   if (call.action == "stats") status = stats(call, pool);
+  if (call.action == "pack") status = pack(call, pool);
   if (call.action == "export") {
     status = export_documents(*TRY(open_known(call, pool)), call.vectors);
   }
@@ -323,7 +341,7 @@ std::string wrong_words(const MemoryCall& call) {
   const std::string& action = call.action;
   const bool wants = action == "add" || action == "search" || action == "rm" ||
                      action == "backup" || action == "import";
-  if (!wants && action != "list" && action != "stats" && action != "export") {
+  if (!wants && action != "list" && action != "stats" && action != "pack" && action != "export") {
     return fmt::format("{}: give {}", action.empty() ? "no action" : action, kActions);
   }
   if (wants && call.words.empty()) return action + ": give what to " + action;

@@ -184,6 +184,11 @@ Result<bool> MemoryStore::set_metadata(std::string_view name, const Json& metada
   return true;
 }
 
+Result<bool> MemoryStore::pack(WorkerPool& pool) {
+  const Lock held(using_);
+  return index_->pack(pool);
+}
+
 Result<MemoryStore::Stats> MemoryStore::stats() const {
   const Lock held(using_);
   Stats stats;
@@ -195,6 +200,7 @@ Result<MemoryStore::Stats> MemoryStore::stats() const {
   stats.n_vectors = index_->size();
   stats.n_bytes = index_->n_bytes();
   stats.n_damaged = index_->n_damaged();
+  stats.n_packed = index_->n_packed();
   stats.n_edges = TRY(database_.number("SELECT count(*) FROM edges"));
   return stats;
 }

@@ -2,7 +2,7 @@
 //
 //   store.key    of an encrypted store: the key of all else (memory/store_key.h)
 //   store.db     SQLite: documents, their chunks, and an index of the chunks' words
-//   vectors/     a VectorIndex with a vector for each chunk, under the chunk's number
+//   vectors/     DiskVectors with a vector for each chunk, under the chunk's number
 //
 // SQLite is the truth: a chunk is there when its row is committed. Its vector is written before,
 // and removed after; what a crash leaves between the two is removed when the store is opened.
@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "memory/chunks.h"
 #include "memory/database.h"
+#include "memory/disk_vectors.h"
 #include "memory/metadata_filter.h"
 #include "memory/vector_index.h"
 
@@ -187,6 +188,7 @@ class MemoryStore {
     int64_t n_bytes = 0;    // memory, as n_bytes() has it
     int64_t n_damaged = 0;  // vectors that were removed at open()
     int64_t n_edges = 0;    // between chunks
+    int64_t n_packed = 0;   // vectors that pack() has written
   };
   Result<Stats> stats() const;
   // Memory of the vectors, their codes and graph, in bytes. Requires: no change runs.
@@ -194,13 +196,18 @@ class MemoryStore {
   VectorCodes codes() const { return index_->codes(); }
   // As it was opened: the first that a store had, or that of an equal model.
   Kind kind() const { return {options_.embedder, options_.n_dims, options_.probe}; }
+  // Writes all vectors to a file that is searched with little memory, from then on (memory/
+  // disk_vectors.h); what is added later is found as before. False: there is nothing new to write.
+  // Other calls wait, but for searches by vectors alone. Fails: as DiskVectors::pack; all is as it
+  // was.
+  Result<bool> pack(WorkerPool& pool);
   // Writes a whole copy to a folder that does not exist, while searches run. Fails: invalid, as
   // files.
   Status backup(const std::string& folder) const;
 
  private:
   MemoryStore(const MemoryStoreOptions& options, Database database,
-              std::unique_ptr<VectorIndex> index)
+              std::unique_ptr<DiskVectors> index)
       : options_(options), database_(std::move(database)), index_(std::move(index)) {}
 
   // That a store which exists has this embedder and length.
@@ -230,12 +237,12 @@ class MemoryStore {
   MemoryStoreOptions options_;
   mutable Mutex using_;  // the database
   mutable Database database_;
-  std::unique_ptr<VectorIndex> index_;
+  std::unique_ptr<DiskVectors> index_;
   bool was_closed_ = false;
   bool is_clean_ = true;  // false: there are vectors without a chunk, to be removed at open()
 
   mutable Mutex searches_lock_;
-  mutable std::vector<std::unique_ptr<HnswSearch>> searches_;  // that no search uses now
+  mutable std::vector<std::unique_ptr<DiskVectors::Search>> searches_;  // that no search uses now
 };
 
 }  // namespace ruv

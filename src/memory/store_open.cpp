@@ -125,7 +125,7 @@ Result<std::unique_ptr<MemoryStore>> MemoryStore::open(const MemoryStoreOptions&
   TRY(make_folder(options.folder));
   const SharedStoreKeys keys = TRY(keys_of(options.folder, options.key));
   TRY(check_kind(options, keys));
-  auto index = TRY(VectorIndex::open(TRY(index_options(options, keys)), pool));
+  auto index = TRY(DiskVectors::open(TRY(index_options(options, keys)), pool));
   const std::string path = database_path(options.folder);
   Database database = TRY(Database::open(path, options.syncs, keys));
   TRY(prepare_schema(database, path));

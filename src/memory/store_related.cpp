@@ -26,7 +26,7 @@ WalkTerms walk_terms(const MemoryQuery& query) {
 Status MemoryStore::link_chunks(std::span<const int64_t> ids, bool is_document) {
   ChunkGraph graph(database_);
   if (is_document) TRY(graph.add_next(ids));
-  HnswSearch memory;
+  DiskVectors::Search memory;
   for (const int64_t id : ids) {
     if (!index_->has(id)) continue;  // it was damaged, and removed
     const std::vector<float> vector = TRY(index_->vector(id));

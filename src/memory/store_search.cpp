@@ -69,22 +69,21 @@ Result<std::vector<int64_t>> MemoryStore::by_words(const MemoryQuery& query) con
 }
 
 Result<std::vector<VectorIndex::Found>> MemoryStore::by_vector(const MemoryQuery& query) const {
-  SearchOptions options{.k = query.n_candidates, .n_looked_at = 2 * query.n_candidates};
-  NodeSet among;
+  DiskVectors::Query asked{.k = query.n_candidates, .n_looked_at = 2 * query.n_candidates};
+  std::vector<int64_t> among;
   if (!query.filter.empty()) {
     const Lock held(using_);
-    const std::vector<int64_t> ids = TRY(allowed(query.filter));
-    among = index_->nodes_of(ids);
-    options.among = &among;
+    among = TRY(allowed(query.filter));
+    asked.among = &among;
   }
-  std::unique_ptr<HnswSearch> memory;
+  std::unique_ptr<DiskVectors::Search> memory;
   {
     const Lock held(searches_lock_);
-    if (searches_.empty()) searches_.push_back(std::make_unique<HnswSearch>());
+    if (searches_.empty()) searches_.push_back(std::make_unique<DiskVectors::Search>());
     memory = std::move(searches_.back());
     searches_.pop_back();
   }
-  auto found = index_->search(query.vector, options, *memory);
+  auto found = index_->search(query.vector, asked, *memory);
   const Lock held(searches_lock_);
   searches_.push_back(std::move(memory));
   return found;

@@ -168,6 +168,16 @@ Result<std::vector<VectorIndex::Found>> VectorIndex::search(std::span<const floa
   return found;
 }
 
+Status VectorIndex::with_all(const Visitor& use, WorkerPool& pool) {
+  const Lock held(writing_);
+  TRY(know_rows(pool));
+  std::vector<int64_t> all = ids();
+  std::ranges::sort(all);
+  std::vector<const float*> rows;
+  for (const int64_t id : all) rows.push_back(rows_->row(nodes_.at(id)));
+  return use(all, rows);
+}
+
 NodeSet VectorIndex::nodes_of(std::span<const int64_t> ids) const {
   NodeSet nodes;
   const auto held = names_gate_.share();

@@ -13,10 +13,12 @@
 // one is whole. Rows are used again after a checkpoint only, so that a log has each row once.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "base/thread.h"
 #include "memory/file_rows.h"
 #include "memory/hnsw.h"
@@ -59,6 +61,13 @@ class VectorIndex {
   // (codes of a newer version), invalid (keys).
   static Result<std::optional<VectorCodes>> codes_of(const std::string& folder,
                                                      const SharedStoreKeys& keys = nullptr);
+  // What the newest log of a folder says of its index.
+  struct Head {
+    int64_t generation = -1;  // of the log; -1: there is none
+    Json header = Json::object();
+  };
+  // Fails: corrupt, invalid (keys), as files.
+  static Result<Head> head_of(const std::string& folder, const SharedStoreKeys& keys = nullptr);
 
   // Changes: one thread at a time, which waits for the others.
 
@@ -78,6 +87,12 @@ class VectorIndex {
   // Writes a copy that is whole to a folder, which is made. Fails: invalid (it has files), as
   // files. Changes wait; searches do not.
   Status copy_to(const std::string& folder);
+
+  // Calls `use` with all ids, ascending, and their vectors, which have zeros up to a multiple of 16
+  // numbers. Changes wait meanwhile; searches do not. Fails: corrupt, as `use`.
+  using Visitor =
+      std::function<Status(std::span<const int64_t> ids, std::span<const float* const> rows)>;
+  Status with_all(const Visitor& use, WorkerPool& pool);
 
   // Any thread.
 

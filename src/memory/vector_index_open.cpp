@@ -94,19 +94,28 @@ Result<std::unique_ptr<VectorIndex>> VectorIndex::open(const VectorIndexOptions&
   return index;
 }
 
+Result<VectorIndex::Head> VectorIndex::head_of(const std::string& folder,
+                                               const SharedStoreKeys& keys) {
+  Head head;
+  head.generation = newest_generation(folder);
+  if (head.generation < 0) return head;
+  const std::string path = fmt::format("{}/log-{}", folder, head.generation);
+  const std::string text = TRY(IndexLog::header_of(path, seal_with(keys, head.generation)));
+  head.header = TRY(parse_json(text, path));
+  if (head.header.is_object()) return head;
+  return fail(Code::corrupt, "{}: the header is not an object", path);
+}
+
 Result<std::optional<VectorCodes>> VectorIndex::codes_of(const std::string& folder,
                                                          const SharedStoreKeys& keys) {
-  const int64_t generation = newest_generation(folder);
-  if (generation < 0) return std::optional<VectorCodes>();
-  const std::string path = fmt::format("{}/log-{}", folder, generation);
-  const Json header =
-      TRY(parse_json(TRY(IndexLog::header_of(path, seal_with(keys, generation))), path));
-  const Json* const name = header.is_object() ? header.find("codes") : nullptr;
+  const Head head = TRY(head_of(folder, keys));
+  if (head.generation < 0) return std::optional<VectorCodes>();
+  const Json* const name = head.header.find("codes");
   if (name == nullptr || !name->is_string()) {
-    return fail(Code::corrupt, "{}: the header names no codes", path);
+    return fail(Code::corrupt, "{}/log-{}: the header names no codes", folder, head.generation);
   }
   const auto codes = vector_codes_of(name->get<std::string>());
-  if (!codes) return fail(Code::unsupported, "{}: {}", path, codes.error().message());
+  if (!codes) return fail(Code::unsupported, "{}: {}", folder, codes.error().message());
   return std::optional(*codes);
 }
 

@@ -197,6 +197,22 @@ class Memory(unittest.TestCase):
         database.close()
         self.assertEqual(count, 2)
 
+    def test_packed_vectors_are_found_with_those_that_came_since(self):
+        ship = self.write("ship.md", SHIP)
+        self.lines("add", ship)
+        before = self.lines("search", "Quillfeather", "-k", "2")
+        self.assertEqual(self.lines("pack")[0]["n_packed"], 2)
+        self.assertIn("nothing new to pack", self.memory("pack").stdout)
+        self.assertEqual(self.lines("search", "Quillfeather", "-k", "2"), before)
+        self.lines("add", self.write("more.md", "Bread of rye."))
+        stats = self.lines("stats")[0]
+        self.assertEqual((stats["n_packed"], stats["n_vectors"]), (2, 3))
+        self.assertEqual(len(self.lines("search", "bread", "-k", "5")), 3)
+        self.memory("rm", ship, "--yes")
+        self.assertEqual(len(self.lines("search", "bread", "-k", "5")), 1)
+        self.assertEqual(self.lines("pack")[0]["n_packed"], 1)
+        self.fails("pack takes no x", "pack", "x", code=2)
+
     def test_texts_do_not_act_on_the_terminal(self):
         self.lines("add", "-", "--name", "a\x1b[31mb", text="# T\x1b]0;x\x07\n\nred \x1b[31m\nline")
         shown = self.memory("search", "red").stdout + self.memory("list").stdout
