@@ -40,6 +40,7 @@ std::span<const BodyTable* const> body_tables() {
                                   &memory_document_fields(),
                                   &memory_search_fields(),
                                   &session_search_fields(),
+                                  &file_batch_fields(),
                                   &rating_fields(),
                                   &memory_context_fields(),
                                   &vector_store_fields(),

@@ -57,6 +57,43 @@ class VectorStores(unittest.TestCase):
         with self.assertRaises(openai.BadRequestError):
             self.client.files.create(file=("a.txt", b"a"), purpose="fine-tune")
 
+    def test_files_come_in_batches(self):
+        ship, bread = self.upload("ship.md", SHIP), self.upload("bread.txt", BREAD)
+        store = self.client.vector_stores.create(name="both").id
+        batches = self.client.vector_stores.file_batches
+        batch = batches.create_and_poll(store, file_ids=[ship.id, bread.id], attributes={"year": 2020})
+        self.assertEqual((batch.status, batch.file_counts.completed, batch.file_counts.total),
+                         ("completed", 2, 2))
+        self.assertEqual(batches.retrieve(batch.id, vector_store_id=store), batch)
+        self.assertEqual(batches.cancel(batch.id, vector_store_id=store).status, "completed")
+        listed = batches.list_files(batch.id, vector_store_id=store, order="asc")
+        self.assertEqual([(one.id, one.attributes) for one in listed],
+                         [(ship.id, {"year": 2020}), (bread.id, {"year": 2020})])
+        self.assertEqual(list(batches.list_files(batch.id, vector_store_id=store, filter="failed")), [])
+        one = batches.create(store, files=[{"file_id": ship.id, "attributes": {"year": 1999}}])
+        self.assertEqual([file.id for file in batches.list_files(one.id, vector_store_id=store)], [ship.id])
+        only = self.found(store, "cook", filters={"type": "eq", "key": "year", "value": 1999})
+        self.assertEqual({name for name, _ in only}, {"ship.md"})
+        sent = batches.upload_and_poll(store, files=[("sea.txt", io.BytesIO(b"The sea was wide."))])
+        self.assertEqual(sent.file_counts.completed, 1)
+        self.assertIn("sea.txt", [name for name, _ in self.found(store, "sea")])
+        for wrong in ({"file_ids": []}, {"file_ids": [ship.id], "files": [{"file_id": ship.id}]},
+                      {"files": [{"file_id": ship.id}, {"file_id": ship.id}]}, {"files": [{}]},
+                      {"files": [{"file_id": ship.id, "x": 1}]}):
+            with self.assertRaises(openai.BadRequestError):
+                batches.create(store, **{k: v for k, v in wrong.items()})
+        with self.assertRaises(openai.NotFoundError):
+            batches.create(store, file_ids=["file-unknown"])
+        other = self.client.vector_stores.create(name="other").id
+        with self.assertRaises(openai.NotFoundError):
+            batches.retrieve(batch.id, vector_store_id=other)
+        self.stop()
+        self.start()
+        self.assertEqual(self.client.vector_stores.file_batches.retrieve(batch.id, vector_store_id=store), batch)
+        self.client.vector_stores.delete(store)
+        with self.assertRaises(openai.NotFoundError):
+            self.client.vector_stores.file_batches.retrieve(batch.id, vector_store_id=store)
+
     def test_pages_of_html_are_read(self):
         store = self.client.vector_stores.create(name="pages")
         page = b"<meta charset=latin1><h1>Caf\xe9</h1><p>Rye &amp; wheat.<script>no()</script>"

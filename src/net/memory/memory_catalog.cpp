@@ -35,6 +35,16 @@ CREATE INDEX entries_of_file ON entries(file);
 constexpr const char* kExpiryIndex =
     "CREATE INDEX IF NOT EXISTS files_by_expiry ON files(tenant, expires_s) WHERE expires_s > 0";
 
+// Nor these.
+constexpr const char* kBatchTables = R"(
+CREATE TABLE IF NOT EXISTS batches(
+  id TEXT PRIMARY KEY, store TEXT NOT NULL, created_s INTEGER NOT NULL, n_files INTEGER NOT NULL)
+  WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS batches_of_store ON batches(store);
+CREATE TABLE IF NOT EXISTS batch_files(
+  batch TEXT NOT NULL, file TEXT NOT NULL, PRIMARY KEY (batch, file)) WITHOUT ROWID;
+)";
+
 // Makes the tables of a new file, and refuses a file that is not such a catalog.
 Status prepare_catalog(Database& database, const std::string& path) {
   const int64_t application = TRY(database.number("PRAGMA application_id"));
@@ -128,6 +138,7 @@ Result<std::unique_ptr<MemoryCatalog>> MemoryCatalog::open(const std::string& pa
   Database database = TRY(Database::open(path, syncs));
   TRY(prepare_catalog(database, path));
   TRY(database.run(kExpiryIndex));
+  TRY(database.run(kBatchTables));
   return std::unique_ptr<MemoryCatalog>(new MemoryCatalog(std::move(database)));
 }
 
@@ -298,9 +309,14 @@ Result<bool> MemoryCatalog::remove_store(int64_t tenant, std::string_view id) {
   const bool was_there =
       TRY(remove("DELETE FROM stores WHERE tenant = ?1 AND id = ?2 RETURNING seq", tenant, id));
   if (!was_there) return false;
-  DbStatement row = TRY(database_.prepare("DELETE FROM entries WHERE store = ?1"));
-  row.bind(1, id);
-  TRY(row.run());
+  for (const char* rest :
+       {"DELETE FROM entries WHERE store = ?1",
+        "DELETE FROM batch_files WHERE batch IN (SELECT id FROM batches WHERE store = ?1)",
+        "DELETE FROM batches WHERE store = ?1"}) {
+    DbStatement row = TRY(database_.prepare(rest));
+    row.bind(1, id);
+    TRY(row.run());
+  }
   TRY(change.commit());
   return true;
 }
@@ -350,13 +366,17 @@ Result<std::optional<CatalogEntry>> MemoryCatalog::entry(std::string_view store,
 }
 
 Result<std::vector<CatalogEntry>> MemoryCatalog::entries(std::string_view store,
-                                                         const CatalogPage& page) {
+                                                         const CatalogPage& page,
+                                                         std::string_view batch) {
   const Lock held(using_);
   // An entry's place is that of its file in this store.
-  std::string clause = page_clause("entries", "store = ?1 AND at.file", page);
+  const std::string clause = page_clause("entries", "store = ?1 AND at.file", page);
   DbStatement statement = TRY(database_.prepare(
-      fmt::format("SELECT {} FROM entries WHERE store = ?1{}", kEntryColumns, clause)));
+      fmt::format("SELECT {} FROM entries WHERE store = ?1 AND"
+                  " (?5 = '' OR file IN (SELECT file FROM batch_files WHERE batch = ?5)){}",
+                  kEntryColumns, clause)));
   statement.bind(1, store);
+  statement.bind(5, batch);
   bind_page(statement, page);
   std::vector<CatalogEntry> entries;
   while (TRY(statement.step())) entries.push_back(entry_of(statement));
@@ -375,6 +395,41 @@ Result<bool> MemoryCatalog::remove_entry(std::string_view store, std::string_vie
 Result<std::vector<std::string>> MemoryCatalog::stores_of(std::string_view file) {
   const Lock held(using_);
   return texts("SELECT store FROM entries WHERE file = ?1", file);
+}
+
+// A store that was deleted meanwhile gets none.
+Status MemoryCatalog::add_batch(std::string_view store, const CatalogBatch& batch,
+                                std::span<const std::string> files) {
+  const Lock held(using_);
+  DbTransaction change = TRY(DbTransaction::begin(database_));
+  DbStatement row = TRY(database_.prepare(
+      "INSERT INTO batches(id, store, created_s, n_files)"
+      " SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM stores WHERE id = ?2)"));
+  row.bind(1, std::string_view(batch.id));
+  row.bind(2, store);
+  row.bind(3, batch.created_s);
+  row.bind(4, batch.n_files);
+  TRY(row.run());
+  DbStatement one =
+      TRY(database_.prepare("INSERT INTO batch_files(batch, file)"
+                            " SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM batches WHERE id = ?1)"));
+  for (const std::string& file : files) {
+    one.bind(1, std::string_view(batch.id));
+    one.bind(2, std::string_view(file));
+    TRY(one.run());
+  }
+  return change.commit();
+}
+
+Result<std::optional<CatalogBatch>> MemoryCatalog::batch(std::string_view store,
+                                                         std::string_view id) {
+  const Lock held(using_);
+  DbStatement row =
+      TRY(database_.prepare("SELECT created_s, n_files FROM batches WHERE store = ?1 AND id = ?2"));
+  row.bind(1, store);
+  row.bind(2, id);
+  if (!TRY(row.step())) return std::optional<CatalogBatch>();
+  return std::optional(CatalogBatch{std::string(id), row.integer(0), row.integer(1)});
 }
 
 }  // namespace ruv

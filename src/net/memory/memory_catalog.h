@@ -47,6 +47,13 @@ struct CatalogEntry {
   int64_t chunk_tokens = 0, overlap_tokens = 0;
 };
 
+// Files that were added to a store together.
+struct CatalogBatch {
+  std::string id = {};
+  int64_t created_s = 0;
+  int64_t n_files = 0;
+};
+
 // A part of a list: newest first unless `ascending`.
 struct CatalogPage {
   std::string after = {};   // the id of the one before the first; empty: from the start
@@ -92,10 +99,17 @@ class MemoryCatalog {
   // In place of an entry of the same file.
   Status add_entry(std::string_view store, const CatalogEntry& entry);
   Result<std::optional<CatalogEntry>> entry(std::string_view store, std::string_view file);
-  Result<std::vector<CatalogEntry>> entries(std::string_view store, const CatalogPage& page);
+  // Files of a batch alone, unless that is empty.
+  Result<std::vector<CatalogEntry>> entries(std::string_view store, const CatalogPage& page,
+                                            std::string_view batch = {});
   Result<bool> remove_entry(std::string_view store, std::string_view file);
   // Those that have the file.
   Result<std::vector<std::string>> stores_of(std::string_view file);
+
+  // Batches go with their store.
+  Status add_batch(std::string_view store, const CatalogBatch& batch,
+                   std::span<const std::string> files);
+  Result<std::optional<CatalogBatch>> batch(std::string_view store, std::string_view id);
 
  private:
   explicit MemoryCatalog(Database database) : database_(std::move(database)) {}

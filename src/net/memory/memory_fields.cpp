@@ -84,6 +84,13 @@ constexpr std::array kVectorStoreChange{FieldRow{"name", kHonoured, "the store's
                                         kExpiresRow};
 constexpr std::array kVectorStoreFile{FieldRow{"file_id", kHonoured, "required; a file's id"},
                                       kAttributesRow, kPlanRow};
+constexpr std::array kFileBatch{
+    FieldRow{"file_ids", kHonoured,
+             "up to 100 files, which are in the store when the answer comes"},
+    FieldRow{"files", kHonoured,
+             "in place of the others: objects with `file_id`, and perhaps `attributes` and "
+             "`chunking_strategy`"},
+    kAttributesRow, kPlanRow};
 constexpr std::array kVectorStoreFileChange{
     FieldRow{"attributes", kHonoured, "required; in the place of those that the file has"}};
 constexpr std::array kVectorStoreSearch{
@@ -105,6 +112,7 @@ constexpr BodyTable kStoreTable{"vector_store", kVectorStore, kMaxConversationVa
 constexpr BodyTable kStoreChangeTable{"vector_store_change", kVectorStoreChange,
                                       kMaxConversationValues};
 constexpr BodyTable kStoreFileTable{"vector_store_file", kVectorStoreFile, kMaxConversationValues};
+constexpr BodyTable kFileBatchTable{"file_batch", kFileBatch, kMaxConversationValues};
 constexpr BodyTable kStoreFileChangeTable{"vector_store_file_change", kVectorStoreFileChange,
                                           kMaxConversationValues};
 constexpr BodyTable kStoreSearchTable{"vector_store_search", kVectorStoreSearch,
@@ -117,6 +125,7 @@ const BodyTable& vector_store_change_fields() { return kStoreChangeTable; }
 const BodyTable& vector_store_file_fields() { return kStoreFileTable; }
 const BodyTable& vector_store_file_change_fields() { return kStoreFileChangeTable; }
 const BodyTable& vector_store_search_fields() { return kStoreSearchTable; }
+const BodyTable& file_batch_fields() { return kFileBatchTable; }
 const BodyTable& memory_document_fields() { return kDocumentTable; }
 const BodyTable& memory_search_fields() { return kSearchTable; }
 const BodyTable& memory_context_fields() { return kContextTable; }

@@ -22,10 +22,13 @@ const BodyTable& vector_store_change_fields();
 const BodyTable& vector_store_file_fields();
 const BodyTable& vector_store_file_change_fields();
 const BodyTable& vector_store_search_fields();
+// The body of POST /v1/vector_stores/{id}/file_batches.
+const BodyTable& file_batch_fields();
 
 std::vector<Route> memory_routes(ServedModels& models);
 // Files are forms, so that their fields are in no table.
 std::vector<Route> file_routes(ServedModels& models);
 std::vector<Route> vector_store_routes(ServedModels& models);
+std::vector<Route> file_batch_routes(ServedModels& models);
 
 }  // namespace ruv

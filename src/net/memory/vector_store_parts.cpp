@@ -254,4 +254,65 @@ Json entry_json(const std::string& store, const CatalogEntry& entry, const Json&
           {"chunking_strategy", plan_json(entry.chunk_tokens, entry.overlap_tokens)}};
 }
 
+ApiResult<Json> attributes_of(const StoreOwner& owner, const std::string& store,
+                              const std::string& file) {
+  ServedMemory& memory = owner.memory;
+  const StoreShelf::Lease lease =
+      TRY(remembered(memory, memory.shelf().find(memory.store_folder(store))));
+  if (lease == nullptr) return Json::object();
+  const auto document = TRY(remembered(memory, lease->find(file)));
+  return document ? document->metadata : Json::object();
+}
+
+ApiResult<Json> entries_list(const StoreOwner& owner, const std::string& store,
+                             const std::string& batch) {
+  bool is_shown = true;
+  CatalogPage page = TRY(read_page(owner.http, [&](const QueryParameter& other) -> ApiResult<bool> {
+    if (other.name != "filter") return false;
+    is_shown = other.value == "completed";
+    if (is_shown || other.value == "in_progress" || other.value == "failed" ||
+        other.value == "cancelled") {
+      return true;
+    }
+    return tl::unexpected(
+        bad_request("filter", "'filter' must be completed, in_progress, failed or cancelled"));
+  }));
+  ++page.limit;
+  std::vector<CatalogEntry> entries;
+  if (is_shown) {
+    entries = TRY(remembered(owner.memory, owner.memory.catalog().entries(store, page, batch)));
+  }
+  std::vector<Json> items;
+  for (const CatalogEntry& entry : entries) {
+    items.push_back(entry_json(store, entry, TRY(attributes_of(owner, store, entry.file))));
+  }
+  return list_json(std::move(items), page.limit - 1);
+}
+
+Route owner_route(ServedModels& models, const char* method, const char* path, OwnerAnswer answer) {
+  return simple_route(method, path, [&models, answer](const HttpRequest& http) {
+    const auto owner = owner_of(models.parts(), http);
+    if (!owner) return error_response(owner.error());
+    const ApiResult<Json> json = answer(*owner);
+    if (!json) return error_response(json.error());
+    return HttpResponse{.body = json->dump()};
+  });
+}
+
+Route store_route(ServedModels& models, const char* path, const BodyTable& table,
+                  StoreAction action) {
+  return server_route(
+      models, "POST", path, table,
+      [&models, action](const ServerCall& call, const std::shared_ptr<Reply>& reply) {
+        return action(models, call, reply);
+      });
+}
+
+void make_store_routes(std::vector<Route>& routes) {
+  for (Route& route : routes) {
+    route.scope = KeyScope::sessions;
+    route.is_flat = true;
+  }
+}
+
 }  // namespace ruv

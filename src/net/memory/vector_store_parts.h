@@ -61,6 +61,24 @@ struct FileToAdd {
 // As a document, whose name is the file's id. Fails: as the catalog.
 ApiResult<DocumentToAdd> document_of(const StoreOwner& owner, const FileToAdd& added);
 
+// What a store has of a file beside its entry.
+ApiResult<Json> attributes_of(const StoreOwner& owner, const std::string& store,
+                              const std::string& file);
+// The list of a store's files that the request's query asks for; of a batch alone, unless that is
+// empty. All files here are complete: of another status there are none.
+ApiResult<Json> entries_list(const StoreOwner& owner, const std::string& store,
+                             const std::string& batch);
+
+// A route without a body, and one with a body.
+using OwnerAnswer = ApiResult<Json> (*)(const StoreOwner&);
+Route owner_route(ServedModels& models, const char* method, const char* path, OwnerAnswer answer);
+using StoreAction = ApiResult<void> (*)(ServedModels&, const ServerCall&,
+                                        const std::shared_ptr<Reply>&);
+Route store_route(ServedModels& models, const char* path, const BodyTable& table,
+                  StoreAction action);
+// Gives them the scope of sessions, and last parts without slashes.
+void make_store_routes(std::vector<Route>& routes);
+
 // The objects "file", "vector_store" and "vector_store.file".
 Json file_json(const CatalogFile& file);
 Json store_json(const CatalogStore& store, int64_t now_s);

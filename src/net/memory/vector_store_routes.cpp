@@ -1,7 +1,6 @@
 // /v1/vector_stores, as OpenAI's API has it. What is embedded is embedded before the answer: a file
 // that a store shows is complete.
-#include <set>
-
+#include "net/memory/files_job.h"
 #include "net/memory/memory_query.h"
 #include "net/memory/memory_routes.h"
 #include "net/memory/vector_store_parts.h"
@@ -10,9 +9,6 @@
 namespace ruv {
 namespace {
 
-// What one request may add: its texts are in memory until they are embedded.
-constexpr size_t kMostNewFiles = 100;
-constexpr int64_t kMostNewBytes = 64 << 20;  // of files that one request adds
 constexpr size_t kMostQueries = 16;
 // The sum of reciprocal ranks of a chunk that both searches find first.
 constexpr double kBestScore = 2.0 / 61;
@@ -44,84 +40,6 @@ ApiResult<int64_t> read_days(const Json& body) {
   return days;
 }
 
-// Files that a body names, each once.
-ApiResult<std::vector<FileToAdd>> read_new_files(const StoreOwner& owner, const Json& body) {
-  const ChunkPlan plan = TRY(read_chunk_plan(body));
-  const Json* ids = find_field(body, "file_ids");
-  std::vector<FileToAdd> files;
-  if (ids == nullptr) return files;
-  if (!ids->is_array()) return wrong_type("file_ids", "an array of strings", *ids);
-  if (ids->size() > kMostNewFiles) {
-    return tl::unexpected(
-        bad_request("file_ids", fmt::format("'file_ids' has {} files, at most {} are taken at once",
-                                            ids->size(), kMostNewFiles)));
-  }
-  std::set<std::string> seen;
-  int64_t n_bytes = 0;
-  for (const Json& id : *ids) {
-    if (!id.is_string()) return wrong_type("file_ids", "an array of strings", *ids);
-    if (!seen.emplace(id.text()).second) continue;
-    files.push_back({TRY(find_file(owner, std::string(id.text()))), Json::object(), plan});
-    n_bytes += files.back().file.n_bytes;
-  }
-  if (n_bytes <= kMostNewBytes) return files;
-  return tl::unexpected(
-      bad_request("file_ids", fmt::format("the files have {} bytes, at most {} are taken at once",
-                                          n_bytes, kMostNewBytes)));
-}
-
-// What is done with files before the answer: `begin` makes their store, where it is new, and `undo`
-// deletes it where they cannot be added; `end` gives the answer.
-struct FilesJob {
-  std::string store;
-  std::vector<FileToAdd> files;
-  std::function<ApiResult<void>()> begin, undo;
-  std::function<ApiResult<Json>()> end;
-};
-
-ApiResult<void> add_files(const MemoryRequest& call, const StoreOwner& owner, FilesJob job) {
-  ServedMemory& memory = call.memory;
-  auto documents = std::make_shared<std::vector<DocumentToAdd>>();
-  uint64_t n_bytes = 0;
-  for (const FileToAdd& one : job.files) {
-    documents->push_back(TRY(document_of(owner, one)));
-    n_bytes += documents->back().text.size();
-  }
-  const auto intake = std::make_shared<DocumentIntake>(memory, memory.store_folder(job.store));
-  const auto write = [&memory, intake, now = owner.now_s](
-                         const FilesJob& todo, EmbeddedTexts embedded) -> ApiResult<HttpResponse> {
-    TRY(intake->write(std::move(embedded)));
-    for (const FileToAdd& one : todo.files) {
-      CatalogEntry entry;
-      entry.file = one.file.id;
-      entry.name = one.file.name;
-      entry.created_s = now;
-      entry.n_bytes = one.file.n_bytes;
-      entry.chunk_tokens = one.plan.chunk_tokens;
-      entry.overlap_tokens = one.plan.overlap_tokens;
-      TRY(remembered(memory, memory.catalog().add_entry(todo.store, entry)));
-    }
-    TRY(remembered(memory, memory.catalog().touch_store(todo.store, now)));
-    return HttpResponse{.body = TRY(todo.end()).dump()};
-  };
-  const auto answer = [write,
-                       job = std::move(job)](EmbeddedTexts embedded) -> ApiResult<HttpResponse> {
-    if (job.begin) TRY(job.begin());
-    auto done = write(job, std::move(embedded));
-    if (!done && job.undo) (void)job.undo();
-    return done;
-  };
-  embed_and_answer(
-      call, n_bytes,
-      [intake, documents, answer, &memory](const OpenAiService& service) -> ApiResult<EmbedJob> {
-        return EmbedJob{.texts = TRY(intake->prepare(service, std::move(*documents))),
-                        .purpose = TextPurpose::document,
-                        .workers = &memory.changes(),
-                        .answer = answer};
-      });
-  return {};
-}
-
 // POST /v1/vector_stores. The row comes when the vectors are there, so that what fails leaves no
 // store.
 ApiResult<void> create_store(ServedModels& models, const ServerCall& http,
@@ -134,7 +52,7 @@ ApiResult<void> create_store(ServedModels& models, const ServerCall& http,
   store.metadata = TRY(read_notes(http.body, "metadata", false));
   store.expires_days = TRY(read_days(http.body));
   store.created_s = store.active_s = owner.now_s;
-  std::vector<FileToAdd> files = TRY(read_new_files(owner, http.body));
+  std::vector<FileToAdd> files = TRY(read_new_files(owner, http.body, Json::object()));
   store.id = memory.new_id("vs_");
   const auto begin = [&memory, number = owner.number, store]() -> ApiResult<void> {
     return remembered(memory, memory.catalog().add_store(number, store));
@@ -193,17 +111,6 @@ ApiResult<void> add_store_file(ServedModels& models, const ServerCall& http,
   };
   return add_files({models, memory, owner.tenant, reply, owner.http.id}, owner,
                    {store.id, {std::move(added)}, {}, {}, end});
-}
-
-// What a store has of a file beside its entry.
-ApiResult<Json> attributes_of(const StoreOwner& owner, const std::string& store,
-                              const std::string& file) {
-  ServedMemory& memory = owner.memory;
-  const StoreShelf::Lease lease =
-      TRY(remembered(memory, memory.shelf().find(memory.store_folder(store))));
-  if (lease == nullptr) return Json::object();
-  const auto document = TRY(remembered(memory, lease->find(file)));
-  return document ? document->metadata : Json::object();
 }
 
 // POST /v1/vector_stores/{id}/files/{file_id}: its attributes.
@@ -354,30 +261,9 @@ ApiResult<Json> erase_store(const StoreOwner& owner) {
   return Json{{"id", store.id}, {"object", "vector_store.deleted"}, {"deleted", true}};
 }
 
-// GET /v1/vector_stores/{id}/files. All files here are complete: of another status there are none.
+// GET /v1/vector_stores/{id}/files.
 ApiResult<Json> list_store_files(const StoreOwner& owner) {
-  const CatalogStore store = TRY(find_store(owner, owner.http.path_tail));
-  bool is_shown = true;
-  CatalogPage page = TRY(read_page(owner.http, [&](const QueryParameter& other) -> ApiResult<bool> {
-    if (other.name != "filter") return false;
-    is_shown = other.value == "completed";
-    if (is_shown || other.value == "in_progress" || other.value == "failed" ||
-        other.value == "cancelled") {
-      return true;
-    }
-    return tl::unexpected(
-        bad_request("filter", "'filter' must be completed, in_progress, failed or cancelled"));
-  }));
-  ++page.limit;
-  std::vector<CatalogEntry> entries;
-  if (is_shown) {
-    entries = TRY(remembered(owner.memory, owner.memory.catalog().entries(store.id, page)));
-  }
-  std::vector<Json> items;
-  for (const CatalogEntry& entry : entries) {
-    items.push_back(entry_json(store.id, entry, TRY(attributes_of(owner, store.id, entry.file))));
-  }
-  return list_json(std::move(items), page.limit - 1);
+  return entries_list(owner, TRY(find_store(owner, owner.http.path_tail)).id, "");
 }
 
 // GET /v1/vector_stores/{id}/files/{file_id}.
@@ -410,32 +296,6 @@ ApiResult<Json> erase_store_file(const StoreOwner& owner) {
   return Json{{"id", entry.file}, {"object", "vector_store.file.deleted"}, {"deleted", true}};
 }
 
-using OwnerAnswer = ApiResult<Json> (*)(const StoreOwner&);
-
-// A route without a body.
-Route owner_route(ServedModels& models, const char* method, const char* path, OwnerAnswer answer) {
-  return simple_route(method, path, [&models, answer](const HttpRequest& http) {
-    const auto owner = owner_of(models.parts(), http);
-    if (!owner) return error_response(owner.error());
-    const ApiResult<Json> json = answer(*owner);
-    if (!json) return error_response(json.error());
-    return HttpResponse{.body = json->dump()};
-  });
-}
-
-using StoreAction = ApiResult<void> (*)(ServedModels&, const ServerCall&,
-                                        const std::shared_ptr<Reply>&);
-
-// A route with a body.
-Route store_route(ServedModels& models, const char* path, const BodyTable& table,
-                  StoreAction action) {
-  return server_route(
-      models, "POST", path, table,
-      [&models, action](const ServerCall& call, const std::shared_ptr<Reply>& reply) {
-        return action(models, call, reply);
-      });
-}
-
 }  // namespace
 
 std::vector<Route> vector_store_routes(ServedModels& models) {
@@ -456,10 +316,7 @@ std::vector<Route> vector_store_routes(ServedModels& models) {
       store_route(models, kStore, vector_store_change_fields(), modify_store),
       owner_route(models, "GET", kStore, show_store),
       owner_route(models, "DELETE", kStore, erase_store)};
-  for (Route& route : routes) {
-    route.scope = KeyScope::sessions;
-    route.is_flat = true;
-  }
+  make_store_routes(routes);
   return routes;
 }
 

@@ -86,6 +86,7 @@ constexpr std::array kKinds{
     KindRow{"expires_after", kObject},
     KindRow{"file_id", kText},
     KindRow{"file_ids", kTexts},
+    KindRow{"files", kObjects},
     KindRow{"filter", kObject},
     KindRow{"filters", kObject},
     KindRow{"grammar", kText},

@@ -347,12 +347,17 @@ TEST(FieldsPage, HoldsTheMatrix) {
       &tokenize_fields(),       &detokenize_fields(), &template_fields(),    &count_tokens_fields(),
       &session_fields(),        &model_fields(),      &ollama_show_fields(), &load_adapter_fields(),
       &unload_adapter_fields(), &feedback_fields(),   &undo_fields()};
-  const std::vector<const BodyTable*> memory = {
-      &memory_document_fields(),     &memory_search_fields(),
-      &session_search_fields(),      &rating_fields(),
-      &vector_store_fields(),        &vector_store_change_fields(),
-      &vector_store_file_fields(),   &vector_store_file_change_fields(),
-      &vector_store_search_fields(), &memory_context_fields()};
+  const std::vector<const BodyTable*> memory = {&memory_document_fields(),
+                                                &memory_search_fields(),
+                                                &session_search_fields(),
+                                                &file_batch_fields(),
+                                                &rating_fields(),
+                                                &vector_store_fields(),
+                                                &vector_store_change_fields(),
+                                                &vector_store_file_fields(),
+                                                &vector_store_file_change_fields(),
+                                                &vector_store_search_fields(),
+                                                &memory_context_fields()};
   EXPECT_EQ(answers.size() + vectors.size() + others.size() + memory.size(), body_tables().size());
   std::string fresh = with_section(*page, "answers", matrix_lines(answers));
   fresh = with_section(fresh, "vectors", matrix_lines(vectors));

@@ -66,7 +66,8 @@ std::vector<Route> api_routes(ServedModels& models) {
   for (const auto& more :
        {model_routes, props_routes, rank_routes, text_routes, session_routes, messages_routes,
         ollama_routes, responses_routes, page_routes, adapter_routes, feedback_routes,
-        memory_routes, file_routes, vector_store_routes, session_search_routes, audit_routes}) {
+        memory_routes, file_routes, vector_store_routes, file_batch_routes, session_search_routes,
+        audit_routes}) {
     for (Route& route : more(models)) routes.push_back(std::move(route));
   }
   routes.push_back(openapi_route(routes));
