@@ -18,6 +18,7 @@
 #include "net/http/endpoint.h"
 #include "net/http/server.h"
 #include "net/memory/served_memory.h"
+#include "net/memory/session_search.h"
 #include "net/metrics.h"
 #include "net/openai/routes.h"
 #include "net/openai/sessions.h"
@@ -51,6 +52,7 @@ struct ServeCall {
   std::string log_file;
   bool log_prompts = false;
   CacheFolder cache;
+  int64_t session_days = 0;  // 0: for ever
   int64_t port = 8080;
   ApiKeySource api_key;
   TlsFiles tls;
@@ -177,6 +179,16 @@ class KeptFiles {
     parts.responses->keep_in(*kept->response_keeper_,
                              [&line](std::string_view text) { line.note(text); });
     return kept;
+  }
+  // Also what a memory has of those that are removed.
+  void keep_sessions_for(int64_t days, const ServerParts& parts) {
+    constexpr int64_t kDay = 86'400;
+    if (session_keeper_ == nullptr) return;
+    session_keeper_->keep_for(days * kDay, parts.unix_time,
+                              [memory = parts.memory](const SessionInfo& info) {
+                                // What fails is taken out by the next search.
+                                (void)forget_session(memory, info.user, info.name);
+                              });
   }
   // Writes what waits.
   void close() {
@@ -327,10 +339,11 @@ Status serve(const CommandLine& line, ServeCall& call) {
   std::unique_ptr<RpcServer> grpc = TRY(grpc_server(call, *server, models));
   TRY(keep_on_disk(line, call.cache, call.engine.kv));
   const std::unique_ptr<AuditLog> audit = TRY(open_audit(call.audit));
-  const std::unique_ptr<KeptFiles> kept = TRY(KeptFiles::open(line, call.cache, parts));
-  parts.audit = audit.get();
   std::unique_ptr<ServedMemory> memory = TRY(open_memory(call));
   parts.memory = memory.get();
+  const std::unique_ptr<KeptFiles> kept = TRY(KeptFiles::open(line, call.cache, parts));
+  if (call.session_days > 0) kept->keep_sessions_for(call.session_days, parts);
+  parts.audit = audit.get();
   parts.lenient = call.lenient;
   parts.has_page = !call.no_page;
   parts.notes_contents = call.log_prompts;
@@ -502,6 +515,8 @@ int serve_command(int argc, char** argv) {
             "HOST:PORT to listen on with gRPC, too; port 0: any that is free. Only in builds with "
             "it");
   add_cache_flags(line, call.cache);
+  line.integer("--session-days", call.session_days, 0, 36'500,
+               "Remove sessions that nothing changed for this many days; 0: keep them");
   add_engine_flags(line, call.engine);
   if (const std::optional<int> code = line.parse(argc, argv)) return *code;
   if (const char* const wrong = wrong_together(line, call)) return line.wrong_call(wrong);

@@ -227,6 +227,17 @@ SessionInfo SessionStore::info_of(std::string_view key, const Entry& entry) {
           entry.updated,     entry.n_messages,  entry.n_tokens, entry.adapters};
 }
 
+void SessionStore::erase_before(int64_t unix_s,
+                                const std::function<void(const SessionInfo&)>& removed) {
+  for (const SessionInfo& info : list_all()) {
+    if (info.updated >= unix_s) continue;
+    const Result<Hold> held = hold(info.user, info.name);
+    if (!held) continue;
+    const auto now = find(info.user, info.name);
+    if (now && now->updated < unix_s && erase(*held).ok()) removed(info);
+  }
+}
+
 std::optional<SessionInfo> SessionStore::find(const std::string& user,
                                               std::string_view name) const {
   const Lock lock(mutex_);

@@ -74,6 +74,10 @@ class SessionStore {
   // A damaged file goes too. Fails: not_found, internal.
   Status erase(const Hold& hold);
 
+  // Removes sessions that nothing changed since this time, but for those that are held, and calls
+  // `removed` for each. One whose file cannot be removed stays, and is noted.
+  void erase_before(int64_t unix_s, const std::function<void(const SessionInfo&)>& removed);
+
   // What a list says of one session; nothing where there is none.
   std::optional<SessionInfo> find(const std::string& user, std::string_view name) const;
   // Whether the files are encrypted.

@@ -110,6 +110,47 @@ TEST_F(SessionStoreTest, ListsGoOnWhereTheyStopped) {
   EXPECT_EQ(rest[0].name, "d");
 }
 
+TEST_F(SessionStoreTest, ListsChoose) {
+  const auto store = open();
+  for (const auto& [name, model, adapter, updated] :
+       {std::tuple("a", "nano", "", 10), {"b", "law", "", 20}, {"c", "nano", "law", 30}}) {
+    Session one = session("u", name, "");
+    one.info.model = model;
+    one.info.updated = updated;
+    if (adapter[0] != '\0') one.info.adapters = {{adapter, 0.5F}};
+    ASSERT_TRUE(save(*store, one).ok());
+  }
+  const auto names = [&](const SessionStore::Which& which) {
+    std::string all;
+    for (const SessionInfo& info : store->list("u", which)) all += info.name;
+    return all;
+  };
+  EXPECT_EQ(names({}), "abc");
+  EXPECT_EQ(names({.model = "nano"}), "ac");
+  EXPECT_EQ(names({.adapter = "law"}), "bc");
+  EXPECT_EQ(names({.since_s = 20}), "bc");
+  EXPECT_EQ(names({.until_s = 20}), "a");
+  EXPECT_EQ(names({.limit = 1, .adapter = "law"}), "b");
+  EXPECT_EQ(store->find("u", "c")->adapters.at(0).scale, 0.5F);
+  EXPECT_FALSE(store->find("u", "d"));
+}
+
+TEST_F(SessionStoreTest, OldOnesAreRemoved) {
+  const auto store = open();
+  for (const auto& [name, updated] : {std::pair("a", 10), {"b", 20}, {"held", 10}}) {
+    Session one = session("u", name, "");
+    one.info.updated = updated;
+    ASSERT_TRUE(save(*store, one).ok());
+  }
+  const auto held = store->hold("u", "held");
+  std::string removed;
+  store->erase_before(20, [&](const SessionInfo& info) { removed += info.name; });
+  EXPECT_EQ(removed, "a");
+  EXPECT_EQ(store->load("u", "a").error().code(), Code::not_found);
+  EXPECT_TRUE(store->load("u", "b"));
+  EXPECT_TRUE(store->load("u", "held"));
+}
+
 TEST_F(SessionStoreTest, OneAtATimeHoldsASession) {
   const auto store = open();
   {

@@ -220,11 +220,35 @@ void SessionKeeper::post(std::function<void()> job) {
   wake_.notify_one();
 }
 
+void SessionKeeper::keep_for(int64_t seconds, std::function<int64_t()> unix_time,
+                             std::function<void(const SessionInfo&)> removed) {
+  const std::lock_guard lock(mutex_);
+  hourly_ = [this, seconds, unix_time = std::move(unix_time), removed = std::move(removed)] {
+    store_.erase_before(unix_time() - seconds, removed);
+  };
+  next_ = std::chrono::steady_clock::now();
+  wake_.notify_one();
+}
+
+// Until there is a job, or the thread stops; what is due each hour becomes a job.
+void SessionKeeper::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  while (!stopping_ && jobs_.empty()) {
+    if (!hourly_) {
+      wake_.wait(lock);
+    } else if (std::chrono::steady_clock::now() >= next_) {
+      next_ = std::chrono::steady_clock::now() + std::chrono::hours(1);
+      jobs_.push_back(hourly_);
+    } else {
+      wake_.wait_until(lock, next_);
+    }
+  }
+}
+
 // Runs jobs in order; on stop, the waiting ones first.
 void SessionKeeper::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    wait_for_work(lock);
     if (jobs_.empty()) return;
     std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();

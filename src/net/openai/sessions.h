@@ -2,6 +2,7 @@
 // are on disk before the answer's last bytes are sent.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -27,17 +28,24 @@ class SessionKeeper {
   ~SessionKeeper();
 
   SessionStore& store() const { return store_; }
+  // Removes sessions that nothing changed for `seconds`, now and once an hour, on the keeper's
+  // thread; `removed` is called for each. At most once, before the first job.
+  void keep_for(int64_t seconds, std::function<int64_t()> unix_time,
+                std::function<void(const SessionInfo&)> removed);
   // Runs `job` in the keeper's thread, in the order of the calls. Any thread.
   void post(std::function<void()> job);
 
  private:
   // The loop of the keeper's thread.
   void work();
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
 
   SessionStore& store_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> jobs_;
+  std::function<void()> hourly_;
+  std::chrono::steady_clock::time_point next_;  // when it is due
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "base/folder.h"
 #include "net/http/server.h"
@@ -253,6 +254,19 @@ TEST_F(SessionsTest, SessionsAreWrittenAndDeleted) {
   EXPECT_EQ(ask("DELETE", "/v1/sessions/a").body["deleted"], true);
   EXPECT_EQ(ask("DELETE", "/v1/sessions/a").status, 404);
   EXPECT_EQ(ask("GET", "/v1/sessions/a").body["error"]["code"], "session_not_found");
+}
+
+TEST_F(SessionsTest, OldOnesGo) {
+  chat(chat_body("old", "x"), saying("y"));
+  chat(chat_body("new", "x"), saying("y"));
+  std::promise<std::string> gone;
+  const int64_t changed = ask("GET", "/v1/sessions/old").body.at("updated").get<int64_t>();
+  keeper_->keep_for(
+      10, [changed] { return changed + 11; },
+      [&](const SessionInfo& info) { gone.set_value(info.name); });
+  EXPECT_EQ(gone.get_future().get(), "old");
+  EXPECT_EQ(ask("GET", "/v1/sessions/old").status, 404);
+  EXPECT_EQ(ask("GET", "/v1/sessions/new").status, 200);
 }
 
 TEST_F(SessionsTest, WrongWritesAreRefused) {
