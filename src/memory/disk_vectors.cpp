@@ -263,7 +263,10 @@ Result<std::vector<float>> DiskVectors::vector(int64_t id) const {
   return disk_ != nullptr && disk_->has(id) ? disk_->vector(id) : index_->vector(id);
 }
 
-int64_t DiskVectors::size() const { return index_->size() + n_packed(); }
+int64_t DiskVectors::size() const {
+  const auto held = gate_.share();
+  return index_->size() + (disk_ != nullptr ? disk_->size() : 0);
+}
 
 int64_t DiskVectors::n_packed() const {
   const auto held = gate_.share();

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <map>
+#include <thread>
 
 #include "base/folder.h"
 #include "memory/store.h"
@@ -214,6 +216,37 @@ TEST_F(DiskVectorsTest, AnIndexRefusesAPackedFolder) {
   EXPECT_EQ(VectorIndex::open(options_, pool_).error().code(), Code::unsupported);
   vectors = open();
   ASSERT_TRUE(vectors);
+  expect_sound(*vectors);
+}
+
+// Threads that search find as many as they ask for while vectors come, are packed and go.
+TEST_F(DiskVectorsTest, SearchesRunWhileVectorsArePacked) {
+  auto vectors = open();
+  add(*vectors, 200);
+  const std::vector<float> queries = clusters_.points(8);
+  std::atomic<bool> has_ended = false;
+  std::atomic<int64_t> n_short = 0;
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      DiskVectors::Search memory;
+      for (size_t i = t; !has_ended; ++i) {
+        const auto query = std::span(queries).subspan(i % 8 * kDims, kDims);
+        const auto found = vectors->search(query, {.k = 10}, memory);
+        if (!found || found->size() != 10 || vectors->size() < 100) ++n_short;
+      }
+    });
+  }
+  for (int64_t round = 0; round < 4; ++round) {
+    add(*vectors, 40);
+    remove_each(*vectors, 13 + round);
+    const auto packed = vectors->pack(pool_);
+    EXPECT_TRUE(packed && *packed);
+    remove_each(*vectors, 23 + round);
+  }
+  has_ended = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(n_short, 0);
   expect_sound(*vectors);
 }
 
