@@ -193,15 +193,7 @@ Status DiskVectors::claim(int64_t number) const {
   return status;
 }
 
-Result<bool> DiskVectors::pack(WorkerPool& pool) {
-  if (options_.keys != nullptr) {
-    return fail(Code::unsupported,
-                "{}: an encrypted store cannot be packed, as the file would be plain",
-                options_.folder);
-  }
-  const bool is_same = disk_ != nullptr && disk_->n_removed() == 0;
-  if (index_->size() == 0 && (disk_ == nullptr || is_same)) return false;
-  const int64_t number = number_ + 1;
+Status DiskVectors::pack_as(int64_t number, WorkerPool& pool) {
   TRY(write_packed(number, pool));
   VectorIndexOptions options = options_;
   options.folder = since_path(number);
@@ -209,13 +201,25 @@ Result<bool> DiskVectors::pack(WorkerPool& pool) {
   auto index = TRY(VectorIndex::open(options, pool));
   auto disk = TRY(open_disk(number, pool));
   TRY(claim(number));
-  {
-    const auto held = gate_.alone();
-    number_ = number;
-    index_ = std::move(index);
-    disk_ = std::move(disk);
+  const auto held = gate_.alone();
+  number_ = number;
+  index_ = std::move(index);
+  disk_ = std::move(disk);
+  return {};
+}
+
+// Whether it was done or failed, what is not the store's then goes.
+Result<bool> DiskVectors::pack(WorkerPool& pool) {
+  if (options_.keys != nullptr) {
+    return fail(Code::unsupported,
+                "{}: an encrypted store cannot be packed, as the file would be plain",
+                options_.folder);
   }
+  const bool has_removed = disk_ != nullptr && disk_->n_removed() > 0;
+  if (index_->size() == 0 && !has_removed) return false;
+  const Status status = pack_as(number_ + 1, pool);
   remove_others();
+  TRY(Status(status));
   return true;
 }
 

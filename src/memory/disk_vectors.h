@@ -75,6 +75,7 @@ class DiskVectors {
   // False: another process has packed the vectors meanwhile.
   Result<bool> try_open(WorkerPool& pool);
   void remove_others() const;
+  Status pack_as(int64_t number, WorkerPool& pool);
   Status write_packed(int64_t number, WorkerPool& pool) const;
   Status claim(int64_t number) const;
 

@@ -205,6 +205,29 @@ TEST_F(DiskVectorsTest, APackingThatWasCutShortChangesNothing) {
   EXPECT_FALSE(fs::exists(before / "log-1"));
 }
 
+TEST_F(DiskVectorsTest, APackingThatFailsChangesNothing) {
+  auto vectors = open();
+  add(*vectors, 200);
+  const fs::path folder = options_.folder;
+  fs::create_directory(folder / "disk-1");  // in the file's place
+  EXPECT_FALSE(vectors->pack(pool_));
+  expect_sound(*vectors);
+  EXPECT_EQ(vectors->n_packed(), 0);
+  EXPECT_FALSE(fs::exists(folder / "since-1"));
+  EXPECT_FALSE(fs::exists(folder / "packing"));
+  add(*vectors, 20);
+  fs::remove(folder / "disk-1");
+  const auto packed = vectors->pack(pool_);
+  EXPECT_TRUE(packed && *packed);
+  // Damage of what was packed is found when it is packed again.
+  fs::resize_file(folder / "disk-1", fs::file_size(folder / "disk-1") - 100);
+  add(*vectors, 20);
+  EXPECT_FALSE(vectors->pack(pool_));
+  EXPECT_FALSE(fs::exists(folder / "disk-2"));
+  EXPECT_FALSE(fs::exists(folder / "packing"));
+  EXPECT_EQ(vectors->size(), 240);
+}
+
 // Programs from before there were packed stores open this folder as an index.
 TEST_F(DiskVectorsTest, AnIndexRefusesAPackedFolder) {
   auto vectors = open();
