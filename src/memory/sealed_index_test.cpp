@@ -183,6 +183,9 @@ TEST_F(SealedIndexTest, RefusesRowsAndRecordsInOtherPlaces) {
   ASSERT_FALSE(moved);
   EXPECT_EQ(moved.error().code(), Code::corrupt);
   EXPECT_NE(moved.error().message().find("the vector of id 10 is damaged"), std::string::npos);
+  VectorIndexOptions without = options("sealed", keys());
+  without.removes_damaged = true;
+  EXPECT_EQ((*VectorIndex::open(without, pool_))->n_damaged(), 2);
   // A log in the place of another of the same index.
   fs::remove_all(folder_ / "sealed");
   const auto index = *VectorIndex::open(options("sealed", keys()), pool_);

@@ -10,7 +10,7 @@ constexpr size_t kTextBytes = SealedPages::kPageBytes - kSealedExtraBytes;
 constexpr size_t kSizeAt = 16;
 constexpr size_t kReserveAt = 20;
 
-using Bound = std::array<std::byte, 1 + sizeof(uint64_t) + SealedPages::kBoundHeadBytes>;
+using Bound = std::array<std::byte, 1 + sizeof(uint64_t) + SealedPages::kBoundBytes>;
 
 Bound page_bound(uint64_t number) {
   Bound bound = {};
@@ -19,11 +19,11 @@ Bound page_bound(uint64_t number) {
   return bound;
 }
 
-Bound frame_bound(uint64_t frame, const SealedPages::FrameHead& head) {
+Bound frame_bound(uint64_t frame, std::span<const std::byte, SealedPages::kBoundBytes> kind) {
   Bound bound = {};
   bound[0] = std::byte{'W'};
   put(bound, 1, frame);
-  std::copy_n(head.begin(), SealedPages::kBoundHeadBytes, bound.begin() + 1 + sizeof frame);
+  std::ranges::copy(kind, bound.begin() + 1 + sizeof frame);
   return bound;
 }
 
@@ -64,20 +64,21 @@ bool SealedPages::open_page(Page& page, uint64_t number) const {
 }
 
 void SealedPages::seal_frame(std::span<const std::byte, kPageBytes> page, uint64_t frame,
-                             const FrameHead& head, Page& sealed) const {
-  seal_into(sealed, page, keys_.of(StorePart::database), frame_bound(frame, head));
+                             const FrameKind& kind, Page& sealed) const {
+  seal_into(sealed, page, keys_.of(StorePart::database), frame_bound(frame, kind));
 }
 
-bool SealedPages::open_frame(Page& page, uint64_t frame, const FrameHead& head) const {
-  return open_in_place(page, keys_.of(StorePart::database), frame_bound(frame, head));
+bool SealedPages::open_frame(Page& page, uint64_t frame, const FrameKind& kind) const {
+  return open_in_place(page, keys_.of(StorePart::database), frame_bound(frame, kind));
 }
 
-// Salts are drawn anew whenever the log begins again, so that a mask is used twice only where a
-// frame is written twice in one change.
+// A header has salts, which are drawn anew whenever the log begins again, or zeros in their place
+// and in that of the checksum until this is known. So a mask is used twice for checksums only where
+// a frame is written twice in one change.
 void SealedPages::mask(FrameHead& head, uint64_t frame) const {
-  const Bound bound = frame_bound(frame, head);
+  const Bound bound = frame_bound(frame, std::span(head).first<kBoundBytes>());
   const auto hash = keyed_hash(keys_.of(StorePart::wal), as_text(bound));
-  for (size_t i = kBoundHeadBytes; i < kFrameHeadBytes; ++i) head[i] ^= hash[i - kBoundHeadBytes];
+  for (size_t i = kBoundBytes; i < kFrameHeadBytes; ++i) head[i] ^= hash[i - kBoundBytes];
 }
 
 }  // namespace ruv

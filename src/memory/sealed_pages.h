@@ -13,9 +13,13 @@ class SealedPages {
   static constexpr size_t kPageBytes = 4096;
   static constexpr size_t kFrameHeadBytes = 24;
   static constexpr size_t kFrameBytes = kFrameHeadBytes + kPageBytes;
-  static constexpr size_t kBoundHeadBytes = 16;  // page number, size of the database, two salts
+  static constexpr size_t kBoundBytes = 16;
   using Page = std::array<std::byte, kPageBytes>;
   using FrameHead = std::array<std::byte, kFrameHeadBytes>;
+  // What a frame is besides its place: the number of its page and the size of the database, which
+  // begin its header, and the two salts in the header of the log. The salts in the frame's own
+  // header may be written later than the page.
+  using FrameKind = std::array<std::byte, kBoundBytes>;
 
   // Requires: `keys` lives as long.
   explicit SealedPages(const StoreKeys& keys) : keys_(keys) {}
@@ -27,10 +31,10 @@ class SealedPages {
   // A page of the database; pages count from 1.
   void seal_page(std::span<const std::byte, kPageBytes> page, uint64_t number, Page& sealed) const;
   bool open_page(Page& page, uint64_t number) const;
-  // A page of the log, in the frame of this number, from 0, with this header.
+  // A page of the log, in the frame of this number, from 0.
   void seal_frame(std::span<const std::byte, kPageBytes> page, uint64_t frame,
-                  const FrameHead& head, Page& sealed) const;
-  bool open_frame(Page& page, uint64_t frame, const FrameHead& head) const;
+                  const FrameKind& kind, Page& sealed) const;
+  bool open_frame(Page& page, uint64_t frame, const FrameKind& kind) const;
   // Masks or unmasks the checksum in a frame's header: it is of the content, and would confirm a
   // guess of it.
   void mask(FrameHead& head, uint64_t frame) const;

@@ -17,6 +17,7 @@ constexpr auto kFrame = static_cast<int64_t>(SealedPages::kFrameBytes);
 constexpr auto kFrameHead = static_cast<int64_t>(SealedPages::kFrameHeadBytes);
 constexpr int64_t kLogHead = 32;       // of the log: magic, version, size of pages, salts, checksum
 constexpr int64_t kLogPageSizeAt = 8;  // big-endian
+constexpr int64_t kSaltsAt = 16;
 constexpr int64_t kJournalHead = 28;
 
 enum class SealedKind : uint8_t { database, wal, journal };
@@ -30,6 +31,9 @@ struct SealedFile {
   // The frame whose header was written last, and that; -1: none.
   int64_t head_frame = -1;
   SealedPages::FrameHead head = {};
+  // The salts in the header of a log, once they are known.
+  bool has_salts = false;
+  std::array<std::byte, 8> salts = {};
 };
 static_assert(sizeof(SealedFile) % alignof(int64_t) == 0);
 
@@ -116,6 +120,18 @@ int read_head(SealedFile& file, int64_t frame, SealedPages::FrameHead& head) {
   return read_under(file, head, place_of_frame(frame));
 }
 
+int kind_of_frame(SealedFile& file, const SealedPages::FrameHead& head,
+                  SealedPages::FrameKind& kind) {
+  if (!file.has_salts) {
+    const int result = read_under(file, file.salts, kSaltsAt);
+    if (result != SQLITE_OK) return result;
+    file.has_salts = true;
+  }
+  std::copy_n(head.begin(), kind.size() - file.salts.size(), kind.begin());
+  std::ranges::copy(file.salts, kind.end() - std::ssize(file.salts));
+  return SQLITE_OK;
+}
+
 // A page that is wanted with its header is looked at by what compares its checksum, to which one
 // that does not open is zeros; one that is wanted alone is content.
 int read_frame(SealedFile& file, int64_t frame, std::span<std::byte> to, int64_t offset) {
@@ -132,9 +148,11 @@ int read_frame(SealedFile& file, int64_t frame, std::span<std::byte> to, int64_t
   }
   if (end <= page_at) return SQLITE_OK;
   SealedPages::Page page = {};
-  result = read_under(file, page, page_at);
+  SealedPages::FrameKind kind;
+  result = kind_of_frame(file, head, kind);
+  if (result == SQLITE_OK) result = read_under(file, page, page_at);
   if (result != SQLITE_OK) return result;
-  const bool is_open = file.pages->open_frame(page, static_cast<uint64_t>(frame), head);
+  const bool is_open = file.pages->open_frame(page, static_cast<uint64_t>(frame), kind);
   if (!is_open && !wants_head) return SQLITE_CORRUPT;
   copy_overlap(page, page_at, to, offset);
   return SQLITE_OK;
@@ -179,13 +197,15 @@ int write_head(SealedFile& file, int64_t frame, Bytes from) {
 
 int write_frame_page(SealedFile& file, int64_t frame, Bytes from) {
   SealedPages::FrameHead head;
-  const int result = read_head(file, frame, head);
+  SealedPages::FrameKind kind;
+  int result = read_head(file, frame, head);
+  if (result == SQLITE_OK) result = kind_of_frame(file, head, kind);
   if (result != SQLITE_OK) return SQLITE_IOERR_WRITE;
   const auto page = from.first<SealedPages::kPageBytes>();
   const bool is_first_page = head[3] == std::byte{1} && is_zero(Bytes(head).first(3));
   if (!SealedPages::may_be_sealed(page, is_first_page ? 1 : 0)) return SQLITE_IOERR_WRITE;
   SealedPages::Page sealed;
-  file.pages->seal_frame(page, static_cast<uint64_t>(frame), head, sealed);
+  file.pages->seal_frame(page, static_cast<uint64_t>(frame), kind, sealed);
   return write_under(file, sealed, place_of_frame(frame) + kFrameHead);
 }
 
@@ -194,6 +214,7 @@ int write_wal(SealedFile& file, Bytes from, int64_t offset) {
   if (offset == 0 && std::ssize(from) >= kLogHead) {
     const Bytes head = from.first(kLogHead);
     if (!has_our_pages(head)) return SQLITE_IOERR_WRITE;
+    file.has_salts = false;
     const int result = write_under(file, head, 0);
     if (result != SQLITE_OK) return result;
     from = from.subspan(kLogHead);
@@ -262,6 +283,7 @@ int write_sealed(sqlite3_file* file, const void* from, int n_bytes, sqlite3_int6
 sqlite3_file* under_of(sqlite3_file* file) { return sealed_of(file).under; }
 int truncate_sealed(sqlite3_file* file, sqlite3_int64 n_bytes) {
   sealed_of(file).head_frame = -1;
+  sealed_of(file).has_salts = false;
   return under_of(file)->pMethods->xTruncate(under_of(file), n_bytes);
 }
 int sync_sealed(sqlite3_file* file, int flags) {

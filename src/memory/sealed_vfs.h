@@ -7,7 +7,7 @@
 //   log (WAL)  the header of 32 bytes and the first 16 of a frame's 24 bytes of header in clear;
 //   the
 //              checksum of the content that SQLite puts into the rest is masked; the page is bound
-//              to the header and to its place
+//              to its place, its number and the salts of the log
 //   journal    only its header is ever written: SQLite needs one while a database is made, which
 //              has nothing before that is to be kept. Content is refused
 //

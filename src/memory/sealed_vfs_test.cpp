@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/rng.h"
 #include "memory/database.h"
 
 namespace ruv::sealed_vfs_test {
@@ -144,6 +145,70 @@ TEST_F(SealedVfsTest, RecoversItsLog) {
   fs::copy(path("a.db"), path("b.db"));
   fs::copy(path("a.db-wal"), path("b.db-wal"));
   expect_all("b.db", *all_of(database));
+}
+
+// With little memory SQLite writes pages of a change into the log before its end, some of them
+// twice, and then computes the checksums of all frames after those anew, from what it reads.
+TEST_F(SealedVfsTest, RewritesFramesOfItsLog) {
+  auto database = *Database::open(path("a.db"), false, keys());
+  fill(database, 1, 6);
+  ASSERT_TRUE(database.run("PRAGMA cache_size = 4; BEGIN").ok());
+  for (int round = 0; round < 4; ++round) {
+    ASSERT_TRUE(database.run("UPDATE texts SET text = text || ' more' || id").ok());
+    ASSERT_TRUE(database
+                    .run("INSERT INTO words(rowid, text) SELECT max(rowid) + 1, 'Quillfeather "
+                         "round' FROM words")
+                    .ok());
+  }
+  ASSERT_TRUE(database.run("COMMIT").ok());
+  expect_no_word();
+  const std::string all = *all_of(database);
+  fs::copy(path("a.db"), path("b.db"));
+  fs::copy(path("a.db-wal"), path("b.db-wal"));
+  expect_all("b.db", all);
+  const Status undone = database.run("BEGIN; DELETE FROM texts; DELETE FROM words; ROLLBACK");
+  ASSERT_TRUE(undone.ok()) << undone.message();
+  EXPECT_EQ(*all_of(database), all);
+}
+
+// Changes drawn at random, which are kept or taken back in part or as a whole, with little memory.
+TEST_F(SealedVfsTest, IsAsAPlainDatabaseAfterAnyChanges) {
+  auto plain = *Database::open(path("plain.db"), false);
+  auto sealed = *Database::open(path("a.db"), false, keys());
+  Rng rng(6);
+  for (Database* const one : {&plain, &sealed}) {
+    fill(*one, 1, 6);
+    ASSERT_TRUE(one->run("PRAGMA cache_size = 4; PRAGMA wal_autocheckpoint = 60").ok());
+  }
+  for (int change = 0; change < 120; ++change) {
+    std::string statements = "BEGIN;";
+    for (uint64_t i = 0; i < 1 + rng.below(4); ++i) {
+      const std::string id = std::to_string(1 + rng.below(40));
+      const std::string n = std::to_string(1 + rng.below(3000));
+      const uint64_t kind = rng.below(6);
+      if (kind == 0) statements += "SAVEPOINT a;";
+      statements += "INSERT OR REPLACE INTO texts VALUES (" + id + ", hex(zeroblob(" + n + ")));";
+      statements += "INSERT INTO words(text) VALUES ('quillfeather n" + n + "');";
+      if (kind == 0) statements += "UPDATE texts SET text = text || id; ROLLBACK TO a; RELEASE a;";
+      if (kind == 1) statements += "DELETE FROM texts WHERE id > " + id + ";";
+      if (kind == 2) statements += "UPDATE texts SET text = text || 'more' WHERE id < " + id + ";";
+      if (kind == 3) statements += "DELETE FROM words WHERE rowid % 7 = " + id + " % 7;";
+    }
+    statements += rng.below(4) == 0 ? "ROLLBACK;" : "COMMIT;";
+    if (rng.below(30) == 0) statements += "VACUUM;";
+    for (Database* const one : {&plain, &sealed}) {
+      const Status status = one->run(statements);
+      ASSERT_TRUE(status.ok()) << status.message();
+    }
+    if (change % 10 != 0) continue;
+    const auto found = all_of(sealed);
+    ASSERT_TRUE(found) << found.error().message();
+    ASSERT_TRUE(*found == *all_of(plain)) << change;
+    // As the end of the process leaves it.
+    fs::copy_file(path("a.db"), path("b.db"), fs::copy_options::overwrite_existing);
+    fs::copy_file(path("a.db-wal"), path("b.db-wal"), fs::copy_options::overwrite_existing);
+    expect_all("b.db", *found);
+  }
 }
 
 // A change of the log loses what came after it, as that of a plain log does, or is an error. It
