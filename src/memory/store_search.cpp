@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "memory/store.h"
 #include "memory/store_schema.h"
+#include "memory/word_query.h"
 
 namespace ruv {
 namespace {
@@ -13,29 +14,7 @@ namespace {
 // The number in the formula; lower ones give the first places of one search more weight.
 constexpr double kRankOffset = 60;
 constexpr int64_t kMostCandidates = 10'000;
-constexpr size_t kMostWords = 64;
 constexpr int64_t kMostRelated = 1000;
-
-// Words as FTS5 has them: each quoted, any of them may be there.
-std::string word_query(std::string_view text) {
-  std::string query;
-  size_t n_words = 0;
-  for (size_t at = 0; at < text.size() && n_words < kMostWords;) {
-    const size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());
-    if (end > at) {
-      query += query.empty() ? "\"" : " OR \"";
-      for (const char c : text.substr(at, end - at)) {
-        if (c == '\0') continue;
-        query += c;
-        if (c == '"') query += c;
-      }
-      query += '"';
-      ++n_words;
-    }
-    at = end + 1;
-  }
-  return query;
-}
 
 }  // namespace
 
@@ -49,7 +28,7 @@ Result<std::vector<int64_t>> MemoryStore::allowed(const MetadataFilter& filter) 
 }
 
 Result<std::vector<int64_t>> MemoryStore::by_words(const MemoryQuery& query) const {
-  const std::string words = word_query(query.words);
+  const std::string words = TRY(word_query(database_, query.words, index_->size()));
   if (words.empty()) return std::vector<int64_t>();
   std::string text = "SELECT words.rowid FROM words ";
   if (query.filter.empty()) {
