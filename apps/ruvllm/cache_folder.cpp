@@ -2,36 +2,18 @@
 // below. Both are encrypted with the same key.
 #include "cache_folder.h"
 
-#include <array>
-#include <charconv>
 #include <cstdlib>
-#include <optional>
 #include <string_view>
 
-#include "base/file.h"
+#include "key_source.h"
 
 namespace ruv {
 namespace {
 
-constexpr const char* kKeyHelp = "File with 64 hexadecimal digits: encrypts what is in the folder";
-
-// No path gives no key. A line break after the digits is allowed, since editors add one.
-Result<std::optional<std::array<uint8_t, 32>>> read_key(const std::string& path) {
-  std::optional<std::array<uint8_t, 32>> key;
-  if (path.empty()) return key;
-  const std::string text = TRY(read_text_file(path));
-  key.emplace();
-  const auto digits = std::string_view(text).substr(0, text.find_last_not_of(" \r\n") + 1);
-  if (digits.size() != 2 * key->size() ||
-      digits.find_first_not_of("0123456789abcdefABCDEF") != digits.npos) {
-    return fail(Code::invalid, "--cache-key {}: {} hexadecimal digits are needed", path,
-                2 * key->size());
-  }
-  for (size_t i = 0; i < key->size(); ++i) {
-    std::from_chars(digits.data() + 2 * i, digits.data() + 2 * i + 2, (*key)[i], 16);
-  }
-  return key;
-}
+constexpr const char* kKeyHelp =
+    "Encrypts what is in the folder: a file with 64 hexadecimal digits, or env:NAME or "
+    "keyring:NAME "
+    "with those";
 
 }  // namespace
 
@@ -63,7 +45,7 @@ std::string default_cache_folder() {
 Status keep_on_disk(const CommandLine& line, const CacheFolder& cache, KvCacheConfig& kv) {
   kv.disk_folder = cache.path;
   kv.disk_max_bytes = cache.max_mebibytes << 20;
-  kv.disk_key = TRY(read_key(cache.key_file));
+  kv.disk_key = TRY(read_key("--cache-key", cache.key_file));
   kv.note = [&line](std::string_view text) { line.note(text); };
   return {};
 }
@@ -74,7 +56,7 @@ Result<std::unique_ptr<SessionStore>> open_folder(const CommandLine& line, const
                                                   const char* name, bool read_only) {
   SessionStore::Options options;
   options.folder = cache.path + name;
-  options.key = TRY(read_key(cache.key_file));
+  options.key = TRY(read_key("--cache-key", cache.key_file));
   options.read_only = read_only;
   options.note = [&line](std::string_view text) { line.note(text); };
   return SessionStore::open(std::move(options));
