@@ -5,6 +5,7 @@ Usage: session_search_test.py --binary RUVLLM --source FOLDER [TestName]...
 """
 import json
 import os
+import pathlib
 import subprocess
 import tempfile
 import unittest
@@ -120,6 +121,18 @@ class SessionSearch(unittest.TestCase):
         with self.server("--cache-key", self.path("key")) as server:
             status, answer = server.post(SEARCH, {"query": "a"})
             self.assertEqual((status, answer["error"]["code"]), (400, "sessions_sealed"))
+
+    def test_encrypted_sessions_are_found_in_an_encrypted_memory(self):
+        with open(self.path("key"), "w", encoding="ascii") as file:
+            file.write("5a" * 32)
+        key = self.path("key")
+        with self.server("--cache-key", key, "--memory-key", key) as server:
+            self.say(server, "x", "Quillfeather cooks.")
+            self.assertEqual(self.found(server, "Quillfeather")[0], ["x"])
+        files = [file for file in pathlib.Path(self.path("memory")).rglob("*") if file.is_file()]
+        self.assertGreater(len(files), 6)
+        for file in files:
+            self.assertNotIn(b"Quillfeather", file.read_bytes(), file)
 
 
 if __name__ == "__main__":

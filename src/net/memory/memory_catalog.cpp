@@ -134,8 +134,9 @@ Result<bool> was_removed(DbStatement& statement) {
 
 }  // namespace
 
-Result<std::unique_ptr<MemoryCatalog>> MemoryCatalog::open(const std::string& path, bool syncs) {
-  Database database = TRY(Database::open(path, syncs));
+Result<std::unique_ptr<MemoryCatalog>> MemoryCatalog::open(const std::string& path, bool syncs,
+                                                           SharedStoreKeys keys) {
+  Database database = TRY(Database::open(path, syncs, std::move(keys)));
   TRY(prepare_catalog(database, path));
   TRY(database.run(kExpiryIndex));
   TRY(database.run(kBatchTables));

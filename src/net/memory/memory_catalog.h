@@ -66,8 +66,9 @@ struct CatalogPage {
 class MemoryCatalog {
  public:
   // Makes the file where it is missing. Fails: corrupt, unsupported (another file, or of a newer
-  // version).
-  static Result<std::unique_ptr<MemoryCatalog>> open(const std::string& path, bool syncs);
+  // version). With keys the file is encrypted.
+  static Result<std::unique_ptr<MemoryCatalog>> open(const std::string& path, bool syncs,
+                                                     SharedStoreKeys keys = nullptr);
 
   // A number for a tenant, the same each time and from 1.
   Result<int64_t> tenant(std::string_view name);

@@ -3,17 +3,49 @@
 #include <algorithm>
 
 #include "base/entropy.h"
+#include "base/file.h"
 #include "base/folder.h"
 #include "base/tree.h"
 
 namespace ruv {
 
+namespace {
+
+std::string catalog_path(const std::string& folder) { return folder + "/catalog.db"; }
+std::string catalog_key_path(const std::string& folder) { return folder + "/catalog.key"; }
+
+Result<SharedStoreKeys> catalog_keys(const std::string& folder, const std::optional<SealKey>& key) {
+  return open_store_keys(catalog_key_path(folder), key, file_exists(catalog_path(folder)));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<ServedMemory>> ServedMemory::open(const ServedMemoryOptions& options) {
   TRY(make_folder(options.folder));
-  auto catalog = TRY(MemoryCatalog::open(options.folder + "/catalog.db", options.shelf.syncs));
+  auto catalog = TRY(MemoryCatalog::open(catalog_path(options.folder), options.shelf.syncs,
+                                         TRY(catalog_keys(options.folder, options.shelf.key))));
   std::unique_ptr<ServedMemory> memory(new ServedMemory(options, std::move(catalog)));
   TRY(memory->remove_leftovers());
   return memory;
+}
+
+bool ServedMemory::has_key(const std::string& folder) {
+  return file_exists(catalog_key_path(folder));
+}
+
+// The catalog, which one process has open at a time, keeps servers away meanwhile; its key is
+// changed last, so that it tells whether all others were.
+Status ServedMemory::change_key(const std::string& folder, const SealKey& from, const SealKey& to) {
+  if (!has_key(folder)) return fail(Code::not_found, "{}: no encrypted memory", folder);
+  Result<SharedStoreKeys> keys = catalog_keys(folder, from);
+  if (!keys) keys = TRY(catalog_keys(folder, to));
+  const auto catalog = TRY(MemoryCatalog::open(catalog_path(folder), false, *keys));
+  for (const std::string& name : folders_in(folder)) {
+    const std::string store = folder + "/" + name;
+    if (!file_exists(store + "/store.key")) continue;
+    TRY(MemoryStore::change_key(store, from, to));
+  }
+  return rewrap_store_key(catalog_key_path(folder), from, to);
 }
 
 // A store's row goes before its files, so a crash between the two leaves files without a row.

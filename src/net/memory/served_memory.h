@@ -1,7 +1,8 @@
 // ServedMemory: the documents that a server keeps for its clients. Each tenant has a store of its
 // own for /v1/memory and any number of vector stores; no tenant sees what another has.
 //
-//   catalog.db   a MemoryCatalog
+//   catalog.key  with a key: the catalog's (memory/store_key.h); each store has one of its own
+//   catalog.db   a MemoryCatalog, which has the files that clients sent, too
 //   memory-N     the MemoryStore of tenant N; "memory" is that of requests without a tenant
 //   vs_…         those of vector stores
 #pragma once
@@ -34,13 +35,20 @@ struct ServedMemoryOptions {
 // All functions may be called from any thread.
 class ServedMemory {
  public:
-  // Deletes what an earlier server left of stores that were deleted. Fails: as
-  // MemoryCatalog::open, make_folder.
+  // Deletes what an earlier server left of stores that were deleted. With shelf.key all that is
+  // kept is encrypted. Fails: as MemoryCatalog::open, make_folder, open_store_keys.
   static Result<std::unique_ptr<ServedMemory>> open(const ServedMemoryOptions& options);
+  // Puts another key of the user's in the place of the first, for a memory that no server has open.
+  // What was interrupted is finished by the same call. Fails: unavailable (a server has it), as
+  // rewrap_store_key.
+  static Status change_key(const std::string& folder, const SealKey& from, const SealKey& to);
+  // Whether the folder has a memory of this kind that is encrypted.
+  static bool has_key(const std::string& folder);
   // Waits for the jobs that run; those that wait are dropped. Nothing of them was acknowledged.
   ~ServedMemory() = default;
 
   const ServedMemoryOptions& options() const { return options_; }
+  bool is_encrypted() const { return options_.shelf.key.has_value(); }
   MemoryCatalog& catalog() { return *catalog_; }
   StoreShelf& shelf() { return shelf_; }
   // Threads for what follows the computing of vectors. Changes have one of their own, so that a

@@ -94,9 +94,9 @@ ApiResult<void> search_sessions(ServedModels& models, const ServerCall& http,
                                 const std::shared_ptr<Reply>& reply) {
   ServedMemory* const memory = TRY(memory_of(http.server));
   const SessionStore* const sessions = TRY(kept_sessions(http.server));
-  if (sessions->is_sealed()) {
+  if (sessions->is_sealed() && !memory->is_encrypted()) {
     return tl::unexpected(bad_request(
-        "", "sessions are encrypted here, and what is searched is not: there is no search",
+        "", "sessions are encrypted here, and the memory is not, without --memory-key: no search",
         "sessions_sealed"));
   }
   const std::string user = TRY(read_terms(http.body)).tenant;

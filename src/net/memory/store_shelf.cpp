@@ -27,6 +27,7 @@ Result<StoreShelf::Lease> StoreShelf::open(const std::string& folder,
   options.n_dims = kind.n_dims;
   options.probe = kind.probe;
   options.syncs = options_.syncs;
+  options.key = options_.key;
   WorkerPool pool(1);
   const auto one = std::make_shared<OpenStore>();
   one->folder = folder;
@@ -68,7 +69,7 @@ Result<StoreShelf::Lease> StoreShelf::find(const std::string& folder) {
   const std::lock_guard held(mutex_);
   if (Lease store = take(folder)) return store;
   if (dropped_.contains(folder) || !file_exists(folder + "/store.db")) return Lease();
-  const MemoryStore::Kind kind = TRY(MemoryStore::kind_of(folder));
+  const MemoryStore::Kind kind = TRY(MemoryStore::kind_of(folder, options_.key));
   // It was not made to its end.
   if (kind.n_dims == 0) return Lease();
   return open(folder, kind);
@@ -82,7 +83,7 @@ Result<StoreShelf::Lease> StoreShelf::make(const std::string& folder,
   Lease store = take(folder);
   if (store != nullptr) found = store->kind();
   if (store == nullptr && file_exists(folder + "/store.db")) {
-    MemoryStore::Kind on_disk = TRY(MemoryStore::kind_of(folder));
+    MemoryStore::Kind on_disk = TRY(MemoryStore::kind_of(folder, options_.key));
     if (on_disk.n_dims != 0) found = std::move(on_disk);
   }
   if (!MemoryStore::is_same_model(found, kind)) {

@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -20,6 +21,8 @@ struct ShelfOptions {
   // Memory of the graphs and codes of open stores, in bytes, those in use apart.
   int64_t max_bytes = int64_t{1} << 30;
   bool syncs = false;  // as MemoryStoreOptions has it
+  // The key of all stores; nothing: they are plain.
+  std::optional<SealKey> key = {};
 };
 
 // All functions may be called from any thread, and wait for a disk.
