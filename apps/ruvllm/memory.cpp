@@ -10,10 +10,12 @@
 #include "commands.h"
 #include "consent.h"
 #include "data_folder.h"
+#include "key_source.h"
 #include "memory/document_forms.h"
 #include "memory/store.h"
 #include "memory_embedder.h"
 #include "memory_lines.h"
+#include "net/memory/served_memory.h"
 #include "pdf_text.h"
 #include "shown_text.h"
 #include "standard_input.h"
@@ -23,12 +25,15 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kListedAtOnce = 1000;
-constexpr const char* kActions = "add, search, list, rm, stats, pack, backup, export or import";
+constexpr const char* kActions =
+    "add, search, list, rm, stats, pack, backup, export, import or rekey";
 
 struct MemoryCall {
   std::string action;
   std::vector<std::string> words;
   std::string store;
+  std::string key_source, new_key_source;
+  std::optional<SealKey> key;  // of the first source
   EmbedderCall embedder;
   ChunkOptions chunks;
   std::string name;
@@ -59,6 +64,7 @@ Result<std::unique_ptr<MemoryStore>> open_store(const MemoryCall& call,
   options.probe = kind.probe;
   options.syncs = call.syncs;
   options.removes_damaged = call.removes_damaged;
+  options.key = call.key;
   if (!call.codes.empty()) options.codes = TRY(vector_codes_of(call.codes));
   auto store = TRY(MemoryStore::open(options, pool));
   if (const int64_t n = TRY(store->stats()).n_damaged; n > 0) {
@@ -69,7 +75,7 @@ Result<std::unique_ptr<MemoryStore>> open_store(const MemoryCall& call,
 
 // A store that is there already, as it is.
 Result<std::unique_ptr<MemoryStore>> open_known(const MemoryCall& call, WorkerPool& pool) {
-  return open_store(call, TRY(MemoryStore::kind_of(folder_of(call))), pool);
+  return open_store(call, TRY(MemoryStore::kind_of(folder_of(call), call.key)), pool);
 }
 
 // "key=value": whole numbers, true and false as such, all else as a text.
@@ -149,7 +155,7 @@ void print_found(const FoundChunk& chunk, int64_t place, bool json) {
 Status search(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
   std::string words;
   for (const std::string& word : call.words) words += (words.empty() ? "" : " ") + word;
-  const MemoryStore::Kind known = TRY(MemoryStore::kind_of(folder_of(call)));
+  const MemoryStore::Kind known = TRY(MemoryStore::kind_of(folder_of(call), call.key));
   MemoryQuery query{.words = words, .k = call.k};
   query.metadata = TRY(metadata_of(call.metadata));
   query.n_related = call.n_related;
@@ -261,6 +267,22 @@ Result<int> take_lines(const CommandLine& line, const MemoryCall& call, WorkerPo
   return n_refused == 0 ? kDone : kJobFailed;
 }
 
+// The key of one store, or of all that a server keeps in the folder.
+Status change_key(const MemoryCall& call) {
+  const auto to = TRY(read_key("--new-key", call.new_key_source));
+  const std::string folder = folder_of(call);
+  if (ServedMemory::has_key(folder)) return ServedMemory::change_key(folder, *call.key, *to);
+  return MemoryStore::change_key(folder, *call.key, *to);
+}
+
+void declare_keys(CommandLine& line, MemoryCall& call) {
+  const OptionGroup group(line, "Encryption");
+  line.text("--key", call.key_source,
+            "Encrypts a new store, and opens one that is encrypted: a file with 64 hexadecimal "
+            "digits, or env:NAME or keyring:NAME with those");
+  line.text("--new-key", call.new_key_source, "What rekey puts in the place of --key: as that");
+}
+
 void declare(CommandLine& line, MemoryCall& call) {
   line.example("ruvllm memory add notes.md", "Keeps a document");
   line.example("ruvllm memory search \"when does the ship leave?\"", "The chunks that fit best");
@@ -269,7 +291,8 @@ void declare(CommandLine& line, MemoryCall& call) {
                "Moves its vectors to a file that is searched with little memory");
   line.example("ruvllm memory export > all.jsonl", "Writes all documents as lines of JSON");
   line.text("action", call.action, kActions);
-  line.choices({"add", "search", "list", "rm", "stats", "pack", "backup", "export", "import"});
+  line.choices(
+      {"add", "search", "list", "rm", "stats", "pack", "backup", "export", "import", "rekey"});
   line.words("what", call.words,
              "Files for add (text, Markdown, HTML, PDF), \"-\" for stdin; the query; names for rm; "
              "a new folder for backup; files of export, or \"-\", for import");
@@ -307,6 +330,7 @@ void declare(CommandLine& line, MemoryCall& call) {
     line.flag("--remember", call.remembers,
               "Strengthen the edges between the chunks that are found, for --related");
   }
+  declare_keys(line, call);
   line.flag("--vectors", call.vectors,
             "Export vectors, too, so that import needs no model: a store of another model refuses "
             "them");
@@ -316,7 +340,8 @@ void declare(CommandLine& line, MemoryCall& call) {
   add_embedder_flags(line, call.embedder);
 }
 
-Result<int> act(const CommandLine& line, const MemoryCall& call) {
+Result<int> act(const CommandLine& line, MemoryCall& call) {
+  call.key = TRY(read_key("--key", call.key_source));
   WorkerPool pool(call.embedder.engine.n_threads);
   if (call.action == "rm") return remove(line, call, pool);
   if (call.action == "import") return take_lines(line, call, pool);
@@ -326,6 +351,7 @@ Result<int> act(const CommandLine& line, const MemoryCall& call) {
   if (call.action == "list") status = list(call, pool);
   if (call.action == "stats") status = stats(call, pool);
   if (call.action == "pack") status = pack(call, pool);
+  if (call.action == "rekey") status = change_key(call);
   if (call.action == "export") {
     status = export_documents(*TRY(open_known(call, pool)), call.vectors);
   }
@@ -341,12 +367,19 @@ std::string wrong_words(const MemoryCall& call) {
   const std::string& action = call.action;
   const bool wants = action == "add" || action == "search" || action == "rm" ||
                      action == "backup" || action == "import";
-  if (!wants && action != "list" && action != "stats" && action != "pack" && action != "export") {
+  const bool takes_none = action == "list" || action == "stats" || action == "pack" ||
+                          action == "export" || action == "rekey";
+  if (!wants && !takes_none) {
     return fmt::format("{}: give {}", action.empty() ? "no action" : action, kActions);
   }
   if (wants && call.words.empty()) return action + ": give what to " + action;
   if (!wants && !call.words.empty()) return action + " takes no " + call.words[0];
   if (action == "backup" && call.words.size() > 1) return "backup: give one folder";
+  const bool rekeys = action == "rekey";
+  if (rekeys && (call.key_source.empty() || call.new_key_source.empty())) {
+    return "rekey: give --key and --new-key";
+  }
+  if (!rekeys && !call.new_key_source.empty()) return "--new-key is for rekey";
   if (call.vectors && action != "export") return "--vectors is for export";
   if (!call.codes.empty()) {
     const auto codes = vector_codes_of(call.codes);

@@ -14,6 +14,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "grpc_door.h"
+#include "key_source.h"
 #include "net/http/access.h"
 #include "net/http/endpoint.h"
 #include "net/http/server.h"
@@ -41,6 +42,7 @@ struct ServeCall {
   ServedAdapters adapters;
   LearnCall learn;
   ServedMemoryOptions memory;
+  std::string memory_key;
   int64_t memory_mebibytes = 1024, memory_file_mebibytes = 1024;
   AuditCall audit;
   std::string alias;
@@ -207,6 +209,7 @@ Result<std::unique_ptr<ServedMemory>> open_memory(const ServeCall& call) {
   ServedMemoryOptions options = call.memory;
   options.shelf.max_bytes = call.memory_mebibytes << 20;
   options.max_file_bytes = call.memory_file_mebibytes << 20;
+  options.shelf.key = TRY(read_key("--memory-key", call.memory_key));
   return ServedMemory::open(options);
 }
 
@@ -430,6 +433,9 @@ void add_memory_flags(CommandLine& line, ServeCall& call) {
                "Memory of stores that stay open, those in use apart, in MiB");
   line.integer("--memory-files-mib", call.memory_file_mebibytes, 1, 1 << 20,
                "Uploaded files of a tenant together, in MiB");
+  line.text("--memory-key", call.memory_key,
+            "Encrypt what is kept there: a file with 64 hexadecimal digits, or env:NAME or "
+            "keyring:NAME with those");
   line.flag("--memory-sync", call.memory.shelf.syncs,
             "Wait for the disk, so that a loss of power loses no document");
 }
@@ -447,7 +453,7 @@ const char* wrong_together(const CommandLine& line, const ServeCall& call) {
   if (call.learn.folder.empty() && has_learn_flags(line))
     return "options of learning go with --learn DIR";
   for (const char* flag : {"--memory-model", "--memory-stores", "--memory-mib",
-                           "--memory-files-mib", "--memory-sync"}) {
+                           "--memory-files-mib", "--memory-key", "--memory-sync"}) {
     if (call.memory.folder.empty() && line.given(flag))
       return "options of the memory go with --memory FOLDER";
   }

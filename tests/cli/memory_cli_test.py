@@ -250,6 +250,48 @@ class Memory(unittest.TestCase):
         self.assertEqual(made.returncode, 0, made.stderr)
         return path
 
+    def in_clear(self, *words):
+        """Files of the store that have one of the words."""
+        return [str(file) for file in pathlib.Path(self.store).rglob("*") if file.is_file()
+                for word in words if word.encode() in file.read_bytes()]
+
+    def test_an_encrypted_store_has_nothing_in_clear_and_opens_with_its_key(self):
+        mine = self.write("mine", "0123456789abcdef" * 4 + "\n")
+        other = self.write("other", "ff" * 32)
+        ship = self.write("ship.md", SHIP)
+        self.lines("add", ship, "--key", mine, "--meta", "captain=Marrow")
+        self.assertEqual(self.in_clear("Quillfeather", "quillfeather", "ship.md", "Marrow"), [])
+        search = ("search", "Quillfeather", "--words-only")
+        self.assertEqual(len(self.lines(*search, "--key", mine)), 1)
+        self.fails("encrypted, and no key is given", *search)
+        self.fails("the key is not that of this store", *search, "--key", other)
+        # The sources of a key.
+        env = {"THE_KEY": "0123456789ABCDEF" * 4}
+        self.assertEqual(self.memory("stats", "--key", "env:THE_KEY", env=env).returncode, 0)
+        self.fails("env:NO_KEY: the variable is not set", "stats", "--key", "env:NO_KEY")
+        self.fails("--key env:THE_KEY: 64 hexadecimal digits", "stats", "--key", "env:THE_KEY",
+                   env={"THE_KEY": "12"})
+        self.fails("keyring:ruvllm-no-such-key", "stats", "--key", "keyring:ruvllm-no-such-key")
+        # Another key in its place, and a copy.
+        self.fails("the key is not that of this store", "rekey", "--key", other, "--new-key",
+                   self.write("third", "ee" * 32))
+        self.assertEqual(self.memory("rekey", "--key", mine, "--new-key", other).returncode, 0)
+        self.fails("the key is not that of this store", *search, "--key", mine)
+        copy = os.path.join(self.folder, "copy")
+        self.assertEqual(self.memory("backup", copy, "--key", other).returncode, 0)
+        exported = self.memory("export", "--vectors", "--key", other).stdout
+        self.store = copy
+        self.assertEqual(self.in_clear("Quillfeather", "ship.md"), [])
+        self.assertEqual(self.memory("export", "--vectors", "--key", other).stdout, exported)
+
+    def test_a_plain_store_takes_no_key(self):
+        self.lines("add", self.write("ship.md", SHIP))
+        mine = self.write("mine", "ab" * 32)
+        self.fails("not encrypted, and a key is given", "list", "--key", mine)
+        self.fails("no key of a store", "rekey", "--key", mine, "--new-key", mine)
+        self.fails("rekey: give --key and --new-key", "rekey", "--key", mine, code=2)
+        self.fails("--new-key is for rekey", "list", "--new-key", mine, code=2)
+
     def test_a_model_in_another_format_finds_the_same(self):
         self.lines("add", self.write("ship.md", SHIP))
         path = os.path.join(self.folder, "f16.gguf")
