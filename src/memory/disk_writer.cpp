@@ -142,7 +142,8 @@ Status write_disk_index(const std::string& path, const DiskWriteOptions& options
   if (ids.size() != rows.size()) {
     return fail(Code::invalid, "{} vectors for {} ids", rows.size(), ids.size());
   }
-  if (std::ssize(ids) >= DiskShape::kMostNodes) {
+  const int64_t n_ids = std::ssize(ids);
+  if (n_ids >= DiskShape::kMostNodes) {
     return fail(Code::invalid, "{} vectors, more than an index has", ids.size());
   }
   TRY(check_disk_ids(ids));
