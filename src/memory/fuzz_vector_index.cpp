@@ -1,7 +1,8 @@
 // Any bytes as the graph and the log of an index: opened, searched, added to, removed from and
 // repaired. The first byte says which of the files the rest is, and whether its hashes are made
 // right first, so that the fuzzer gets past them; its highest bit, whether the index has codes
-// that are learnt.
+// that are learnt; the next one, whether it is encrypted: then the rest may be rows or the key,
+// too.
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -9,6 +10,8 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/sealing.h"
+#include "memory/store_key.h"
 #include "memory/vector_index.h"
 
 namespace {
@@ -27,6 +30,11 @@ ruv::VectorIndexOptions options_in(const std::string& folder, bool learns) {
 template <class T>
 void put(std::string& bytes, size_t at, T number) {
   std::memcpy(bytes.data() + at, &number, sizeof number);
+}
+
+const ruv::SealKey& user_key() {
+  static const ruv::SealKey key = {1, 2, 3};
+  return key;
 }
 
 // The content as the one piece of a snapshot.
@@ -69,6 +77,13 @@ void use(const ruv::VectorIndexOptions& options, ruv::WorkerPool& pool) {
   if (!again || (*again)->size() != size) std::abort();
 }
 
+// Content in the place of a file of an encrypted index. False: it is that of the key.
+bool damage_sealed(const std::string& folder, int which, const std::string& content) {
+  constexpr const char* kFiles[] = {"graph-1", "log-1", "rows-00000", "store.key"};
+  write(folder + "/" + kFiles[which], content);
+  return which < 3;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -82,8 +97,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }();
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
-  constexpr uint8_t kLearns = 0x80;
-  const ruv::VectorIndexOptions options = options_in(folder, (data[0] & kLearns) != 0);
+  constexpr uint8_t kLearns = 0x80, kSealed = 0x40;
+  ruv::VectorIndexOptions options = options_in(folder, (data[0] & kLearns) != 0);
+  const std::string key_path = folder + "/store.key";
+  const bool is_sealed = (data[0] & kSealed) != 0;
+  if (is_sealed) {
+    auto keys = ruv::open_store_keys(key_path, user_key(), false);
+    if (!keys) std::abort();
+    options.keys = std::move(*keys);
+  }
   const std::string content(reinterpret_cast<const char*>(data) + 1, size - 1);
   {
     // An index with a graph and an empty log after it.
@@ -91,6 +113,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::vector<float> numbers = {0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0};
     if (!index || !(*index)->add(std::vector<int64_t>{1, 2, 3}, numbers, pool).ok()) std::abort();
     if (!(*index)->checkpoint().ok()) std::abort();
+  }
+  if (is_sealed) {
+    if (damage_sealed(folder, data[0] % 4, content)) {
+      use(options, pool);
+    } else if (ruv::open_store_keys(key_path, user_key(), true)) {
+      std::abort();  // no bytes but its own are the key's
+    }
+    return 0;
   }
   switch (data[0] % 4) {
     case 0:
@@ -105,7 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     default: {  // a record with right hashes
       auto log =
           ruv::IndexLog::open(folder + "/log-1", [](auto, ruv::Bytes) { return ruv::Status(); });
-      const auto kind = static_cast<ruv::IndexLog::Kind>(data[0] % kLearns / 4);
+      const auto kind = static_cast<ruv::IndexLog::Kind>(data[0] % kSealed / 4);
       if (!log || !log->add(kind, ruv::as_bytes(content)).ok()) std::abort();
     }
   }
