@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/store.h"
+#include "memory/document_store.h"
 #include "open_engine.h"
 #include "open_model.h"
 #include "ruv/embed.h"
@@ -27,7 +27,7 @@ class Embedder {
 
   // What a store keeps of it: the model's name, family, size, format and pooling, and its vector of
   // a sentence.
-  const MemoryStore::Kind& kind() const { return kind_; }
+  const DocumentStore::Kind& kind() const { return kind_; }
   // How much its vectors are trusted beside words.
   double vector_weight() const { return vector_weight_of(info_.pooling_is_stated); }
   // Chunks that are not too long for the model. With --truncate they are as
@@ -49,7 +49,7 @@ class Embedder {
 
   std::unique_ptr<Engine> engine_;
   EmbedInfo info_;
-  MemoryStore::Kind kind_;
+  DocumentStore::Kind kind_;
   int64_t most_tokens_ = 0;
   bool truncates_ = false;
 };

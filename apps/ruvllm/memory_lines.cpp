@@ -26,7 +26,7 @@ class LinesImport {
     if (head_.has_vectors && terms_.names_model) {
       return fail(Code::invalid, "it has vectors: --model is for files without");
     }
-    MemoryStore::Kind kind = head_.kind;
+    DocumentStore::Kind kind = head_.kind;
     if (!head_.has_vectors) {
       embedder_ = TRY(terms_.open_embedder());
       kind = embedder_->kind();
@@ -66,7 +66,7 @@ class LinesImport {
   WorkerPool& pool_;
   LinesHead head_;
   std::unique_ptr<Embedder> embedder_;
-  std::unique_ptr<MemoryStore> store_;
+  std::unique_ptr<DocumentStore> store_;
   std::set<std::string> names_;
 };
 
@@ -77,7 +77,7 @@ bool is_of_the_line(Code code) {
 
 }  // namespace
 
-Status export_documents(const MemoryStore& store, bool with_vectors) {
+Status export_documents(const DocumentStore& store, bool with_vectors) {
   const int64_t n_dims = store.kind().n_dims;
   print_json_line(head_line({store.kind(), with_vectors}));
   int64_t after = 0;

@@ -5,18 +5,18 @@
 #include <memory>
 #include <string>
 
-#include "memory/store.h"
+#include "memory/document_store.h"
 #include "memory_embedder.h"
 
 namespace ruv {
 
-// Writes the head and a line for each document to stdout. Fails: as MemoryStore::next_document.
-Status export_documents(const MemoryStore& store, bool with_vectors);
+// Writes the head and a line for each document to stdout. Fails: as DocumentStore::next_document.
+Status export_documents(const DocumentStore& store, bool with_vectors);
 
 struct LinesTerms {
   std::function<Result<std::unique_ptr<Embedder>>()> open_embedder;
   // The store that is added to, for vectors of this model.
-  std::function<Result<std::unique_ptr<MemoryStore>>(const MemoryStore::Kind&)> open_store;
+  std::function<Result<std::unique_ptr<DocumentStore>>(const DocumentStore::Kind&)> open_store;
   bool names_model = false;  // the call does, which a file with vectors has no use for
   bool json = false;         // what was added is shown as lines of JSON
 };

@@ -2,13 +2,13 @@
 // (docs/formats/memory-lines.md).
 #pragma once
 
-#include "memory/store.h"
+#include "memory/document_store.h"
 
 namespace ruv {
 
 // The first line of a file.
 struct LinesHead {
-  MemoryStore::Kind kind;  // of the store that they are from
+  DocumentStore::Kind kind;  // of the store that they are from
   bool has_vectors = false;
 };
 
@@ -20,7 +20,7 @@ Result<LinesHead> read_head_line(const Json& line);
 // The line of a document, whose id is not written. Its vectors are, where it has any.
 Json document_line(const KeptDocument& document, int64_t n_dims);
 // n_dims: numbers of each chunk's vector; 0: there are no vectors. Fails: invalid (a member is
-// missing, unknown or wrong, by name). What a store refuses else, MemoryStore::add says.
+// missing, unknown or wrong, by name). What a store refuses else, DocumentStore::add says.
 Result<KeptDocument> read_document_line(const Json& line, int64_t n_dims);
 
 }  // namespace ruv

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/rng.h"
+#include "memory/store.h"
 
 namespace ruv::document_lines_test {
 namespace {

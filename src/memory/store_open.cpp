@@ -1,6 +1,5 @@
 // Opening a store, and copying one.
 #include <algorithm>
-#include <cmath>
 
 #include "base/folder.h"
 #include "memory/store.h"
@@ -15,19 +14,6 @@ Status put_about(Database& database, std::string_view key, std::string_view valu
   statement.bind(1, key);
   statement.bind(2, value);
   return statement.run();
-}
-
-// The least cosine of two vectors of one text by one model in two formats: 8 bits and more.
-constexpr double kSameModel = 0.99;
-
-double cosine(std::span<const float> a, std::span<const float> b) {
-  double product = 0, square_a = 0, square_b = 0;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    product += double{a[i]} * double{b[i]};
-    square_a += double{a[i]} * double{a[i]};
-    square_b += double{b[i]} * double{b[i]};
-  }
-  return square_a > 0 && square_b > 0 ? product / std::sqrt(square_a * square_b) : 0;
 }
 
 // Empty where there is none.
@@ -97,11 +83,6 @@ Result<MemoryStore::Kind> MemoryStore::kind_with(const std::string& folder,
   std::ranges::copy(as_bytes(probe).first(kind.probe.size() * sizeof(float)),
                     std::as_writable_bytes(std::span(kind.probe)).begin());
   return kind;
-}
-
-bool MemoryStore::is_same_model(const Kind& a, const Kind& b) {
-  if (a.probe.empty() || b.probe.empty()) return a.embedder == b.embedder;
-  return a.probe.size() == b.probe.size() && cosine(a.probe, b.probe) >= kSameModel;
 }
 
 Status MemoryStore::check_kind(const MemoryStoreOptions& options, const SharedStoreKeys& keys) {
