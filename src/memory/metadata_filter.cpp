@@ -1,4 +1,4 @@
-// The tree of a filter is walked with a stack of its own: texts that are written as they are, and
+// The tree of a filter is walked with a stack of its own: words that are taken as they are, and
 // nodes whose parts are put on the stack in their place.
 #include "memory/metadata_filter.h"
 
@@ -32,14 +32,14 @@ class FilterReader {
  public:
   // Fails: invalid.
   Status read(const Json& filter, const std::string& where) {
-    todo_.push_back({&filter, where});
+    todo_.push_back({.node = &filter, .where = where});
     while (!todo_.empty()) {
       const Part part = std::move(todo_.back());
       todo_.pop_back();
       if (part.node == nullptr) {
-        out_.condition_ += part.text;
+        out_.join(part.word);
       } else {
-        TRY(read_node(*part.node, part.text));
+        TRY(read_node(*part.node, part.where));
       }
     }
     return {};
@@ -47,10 +47,11 @@ class FilterReader {
   MetadataFilter take() { return std::move(out_); }
 
  private:
-  // A node with its place in the filter, or a text of SQL that is written as it is.
+  // A node with its place in the filter, or a word of SQL.
   struct Part {
     const Json* node = nullptr;
-    std::string text;
+    std::string where = {};
+    std::string_view word = {};
   };
 
   Status read_node(const Json& node, const std::string& where) {
@@ -82,12 +83,12 @@ class FilterReader {
       return fail(Code::invalid, "'{}.filters' must be a list with at least one filter", where);
     }
     if (parts->size() > MetadataFilter::kMostComparisons) return too_many(where);
-    todo_.push_back({nullptr, ")"});
+    todo_.push_back({.word = ")"});
     for (size_t i = parts->size(); i-- > 0;) {
-      todo_.push_back({&(*parts)[i], fmt::format("{}.filters[{}]", where, i)});
-      if (i > 0) todo_.push_back({nullptr, type == "and" ? " AND " : " OR "});
+      todo_.push_back({.node = &(*parts)[i], .where = fmt::format("{}.filters[{}]", where, i)});
+      if (i > 0) todo_.push_back({.word = type == "and" ? "AND" : "OR"});
     }
-    todo_.push_back({nullptr, "("});
+    todo_.push_back({.word = "("});
     return {};
   }
 
@@ -114,8 +115,8 @@ class FilterReader {
                   is_equal ? ", a number or a boolean" : " or a number");
     }
     if (++n_comparisons_ > MetadataFilter::kMostComparisons) return too_many(where);
-    if (type == "ne") out_.condition_ += "NOT ";
-    out_.condition_ += out_.compared(name, is_equal ? "=" : order, *value);
+    if (type == "ne") out_.join("NOT");
+    out_.compare(name, is_equal ? "=" : order, *value);
     return {};
   }
 
@@ -127,16 +128,17 @@ class FilterReader {
     }
     n_comparisons_ += list.size();
     if (n_comparisons_ > MetadataFilter::kMostComparisons) return too_many(where);
-    out_.condition_ += is_not ? "NOT (" : "(";
+    if (is_not) out_.join("NOT");
+    out_.join("(");
     for (size_t i = 0; i < list.size(); ++i) {
       if (!is_comparable(list[i])) {
         return fail(Code::invalid, "'{}.value[{}]' must be a text, a number or a boolean", where,
                     i);
       }
-      if (i > 0) out_.condition_ += " OR ";
-      out_.condition_ += out_.compared(name, "=", list[i]);
+      if (i > 0) out_.join("OR");
+      out_.compare(name, "=", list[i]);
     }
-    out_.condition_ += ")";
+    out_.join(")");
     return {};
   }
 
@@ -150,27 +152,14 @@ class FilterReader {
   size_t n_comparisons_ = 0;
 };
 
-std::string MetadataFilter::parameter(std::string value) {
-  values_.push_back(std::move(value));
-  return "?";
-}
+void MetadataFilter::join(std::string_view word) { parts_.push_back({.word = word}); }
 
-// Numbers are read by SQLite on both sides, so that equal ones stay equal.
-std::string MetadataFilter::compared(std::string_view key, std::string_view words,
-                                     const Json& value) {
-  const std::string name = parameter(std::string(key));
-  std::string test;
-  if (value.is_boolean()) {
-    test = value.get<bool>() ? "type = 'true'" : "type = 'false'";
-  } else if (value.is_string()) {
-    test =
-        fmt::format("type = 'text' AND value {} {}", words, parameter(std::string(value.text())));
-  } else {
-    test = fmt::format("type IN ('integer', 'real') AND value {} json_extract({}, '$')", words,
-                       parameter(value.dump()));
-  }
-  return fmt::format("EXISTS (SELECT 1 FROM json_each(documents.metadata) WHERE key = {} AND {})",
-                     name, test);
+void MetadataFilter::compare(std::string_view key, std::string_view order, const Json& value) {
+  Part part{.key = std::string(key), .order = order};
+  part.value = value.is_string() ? std::string(value.text()) : value.dump();
+  if (value.is_number()) part.values = Values::numbers;
+  if (value.is_boolean()) part.values = Values::booleans;
+  parts_.push_back(std::move(part));
 }
 
 Result<MetadataFilter> MetadataFilter::of_members(const Json& members) {
@@ -181,8 +170,8 @@ Result<MetadataFilter> MetadataFilter::of_members(const Json& members) {
       return fail(Code::unsupported, "metadata.{}: texts, numbers and booleans can be compared",
                   key);
     }
-    if (!filter.condition_.empty()) filter.condition_ += " AND ";
-    filter.condition_ += filter.compared(key, "=", value);
+    if (!filter.empty()) filter.join("AND");
+    filter.compare(key, "=", value);
   }
   return filter;
 }
@@ -193,30 +182,49 @@ Result<MetadataFilter> MetadataFilter::parse(const Json& filter, const std::stri
   return reader.take();
 }
 
-// Conditions are put in brackets, as either may be of several joined by AND or OR.
+// Each is put in brackets, as either may be of several joined by AND or OR.
 MetadataFilter MetadataFilter::both(const MetadataFilter& other) const {
   if (empty()) return other;
-  MetadataFilter joined = *this;
-  if (other.empty()) return joined;
-  joined.condition_ = "(" + condition_ + ") AND (" + other.condition_ + ")";
-  joined.values_.insert(joined.values_.end(), other.values_.begin(), other.values_.end());
+  if (other.empty()) return *this;
+  MetadataFilter joined;
+  joined.join("(");
+  joined.parts_.insert(joined.parts_.end(), parts_.begin(), parts_.end());
+  for (const std::string_view word : {")", "AND", "("}) joined.join(word);
+  joined.parts_.insert(joined.parts_.end(), other.parts_.begin(), other.parts_.end());
+  joined.join(")");
   return joined;
 }
 
-// Neither keys nor values are in the text, so that each '?' is a parameter.
+// Numbers are read by SQLite on both sides, so that equal ones stay equal.
 std::string MetadataFilter::condition() const {
-  std::string numbered;
+  std::string text = empty() ? "1" : "";
   int next = kFirstParameter;
-  for (const char c : empty() ? std::string("1") : condition_) {
-    numbered += c;
-    if (c == '?') numbered += std::to_string(next++);
+  for (const Part& part : parts_) {
+    if (!part.word.empty()) {
+      text += fmt::format(" {} ", part.word);
+      continue;
+    }
+    text += fmt::format("EXISTS (SELECT 1 FROM json_each(documents.metadata) WHERE key = ?{} AND ",
+                        next++);
+    if (part.values == Values::booleans) text += fmt::format("type = '{}')", part.value);
+    if (part.values == Values::texts) {
+      text += fmt::format("type = 'text' AND value {} ?{})", part.order, next++);
+    }
+    if (part.values == Values::numbers) {
+      text += fmt::format("type IN ('integer', 'real') AND value {} json_extract(?{}, '$'))",
+                          part.order, next++);
+    }
   }
-  return "document IN (SELECT id FROM documents WHERE " + numbered + ")";
+  return "document IN (SELECT id FROM documents WHERE " + text + ")";
 }
 
 void MetadataFilter::bind(DbStatement& statement) const {
   int next = kFirstParameter;
-  for (const std::string& value : values_) statement.bind(next++, std::string_view(value));
+  for (const Part& part : parts_) {
+    if (!part.word.empty()) continue;
+    statement.bind(next++, std::string_view(part.key));
+    if (part.values != Values::booleans) statement.bind(next++, std::string_view(part.value));
+  }
 }
 
 }  // namespace ruv

@@ -2,69 +2,11 @@
 // commits.
 #include "memory/store.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "base/clock.h"
+#include "memory/document_checks.h"
 #include "memory/store_schema.h"
 
 namespace ruv {
-namespace {
-
-constexpr size_t kMostNameBytes = 4096;
-constexpr size_t kMostMetadataBytes = 1 << 20;
-
-int64_t text_bytes(const NewDocument& document) {
-  return std::max<int64_t>(std::ssize(document.text), document.n_bytes);
-}
-
-std::string_view text_of_chunk(const NewDocument& document, size_t i) {
-  if (!document.texts.empty()) return document.texts[i];
-  const TextChunk& chunk = document.chunks[i];
-  return document.text.substr(static_cast<size_t>(chunk.first),
-                              static_cast<size_t>(chunk.end - chunk.first));
-}
-
-Status check_document(const NewDocument& document, int64_t n_dims) {
-  if (document.name.empty() || document.name.size() > kMostNameBytes) {
-    return fail(Code::invalid, "a name of {} bytes, not 1 to {}", document.name.size(),
-                kMostNameBytes);
-  }
-  if (document.name.find('\0') != std::string::npos) return fail(Code::invalid, "a name with NUL");
-  const auto n_chunks = std::ssize(document.chunks);
-  if (std::ssize(document.vectors) != n_chunks * n_dims) {
-    return fail(Code::invalid, "{} numbers for {} chunks, not {} for each", document.vectors.size(),
-                n_chunks, n_dims);
-  }
-  const int64_t n_bytes = document.texts.empty() ? std::ssize(document.text) : text_bytes(document);
-  for (const TextChunk& chunk : document.chunks) {
-    if (chunk.page < 0) return fail(Code::invalid, "a chunk of page {}", chunk.page);
-    if (chunk.first >= 0 && chunk.first <= chunk.end && chunk.end <= n_bytes) continue;
-    return fail(Code::invalid, "a chunk from byte {} to {} of {}", chunk.first, chunk.end, n_bytes);
-  }
-  if (document.texts.empty()) return {};
-  if (document.texts.size() != document.chunks.size()) {
-    return fail(Code::invalid, "{} texts for {} chunks", document.texts.size(), n_chunks);
-  }
-  for (size_t i = 0; i < document.texts.size(); ++i) {
-    const TextChunk& chunk = document.chunks[i];
-    if (std::ssize(document.texts[i]) == chunk.end - chunk.first) continue;
-    return fail(Code::invalid, "chunk {}: a text of {} bytes from byte {} to {}", i + 1,
-                document.texts[i].size(), chunk.first, chunk.end);
-  }
-  return {};
-}
-
-// As it is kept. Fails: invalid (not an object, too long).
-Result<std::string> written_metadata(const Json& metadata) {
-  if (!metadata.is_object()) return fail(Code::invalid, "metadata: not an object");
-  std::string text = metadata.dump();
-  if (text.size() <= kMostMetadataBytes) return text;
-  return fail(Code::invalid, "metadata of {} bytes, more than {}", text.size(), kMostMetadataBytes);
-}
-
-}  // namespace
-
 Result<int64_t> MemoryStore::document_id(std::string_view name) const {
   DbStatement statement = TRY(database_.prepare("SELECT id FROM documents WHERE name = ?1"));
   statement.bind(1, name);

@@ -1,6 +1,5 @@
 // What a store says of its documents, and what of a new one it has already.
-#include <unordered_map>
-
+#include "memory/document_checks.h"
 #include "memory/store.h"
 #include "memory/store_schema.h"
 
@@ -21,11 +20,6 @@ Result<StoredDocument> read_document_row(const DbStatement& statement) {
   one.n_bytes = statement.integer(4);
   one.n_chunks = statement.integer(5);
   return one;
-}
-
-// What is embedded of a chunk, as one text.
-std::string chunk_key(std::string_view headings, std::string_view text) {
-  return std::to_string(headings.size()) + ":" + std::string(headings) + std::string(text);
 }
 
 }  // namespace
@@ -93,43 +87,30 @@ Result<std::optional<KeptDocument>> MemoryStore::next_document(int64_t after,
 
 // Vectors that are damaged, and so removed, are not there: their chunks count as new.
 Result<MemoryStore::Known> MemoryStore::known(const NewDocument& document) const {
-  Known known;
-  known.vectors.resize(document.chunks.size());
   const auto before = TRY(find(document.name));
-  if (!before) return known;
-  known.id = before->id;
-  // In the order in which they were added, which is that of the text.
-  std::vector<TextChunk> places;
-  std::vector<std::string> keys;
-  std::unordered_map<std::string, int64_t> ids;
+  if (!before) return known_chunks(document, {}, {});
+  KeptDocument kept;
+  kept.id = before->id;
+  kept.metadata = before->metadata;
+  kept.n_bytes = before->n_bytes;
+  std::vector<int64_t> ids;
   {
     const Lock held(using_);
     DbStatement statement = TRY(database_.prepare(
         "SELECT id, first, end, headings, text, page FROM chunks WHERE document = ?1 ORDER BY id"));
     statement.bind(1, before->id);
     while (TRY(statement.step())) {
-      places.push_back({statement.integer(1), statement.integer(2), {}, statement.integer(5)});
-      keys.push_back(chunk_key(statement.text(3), statement.text(4)));
-      ids[keys.back()] = statement.integer(0);
+      ids.push_back(statement.integer(0));
+      kept.chunks.push_back({statement.integer(1), statement.integer(2),
+                             std::string(statement.text(3)), statement.integer(5)});
+      kept.texts.emplace_back(statement.text(4));
     }
   }
-  known.is_same = before->n_bytes == std::ssize(document.text) &&
-                  before->metadata == document.metadata && keys.size() == document.chunks.size();
-  for (size_t i = 0; i < document.chunks.size(); ++i) {
-    const TextChunk& chunk = document.chunks[i];
-    const auto first = static_cast<size_t>(chunk.first);
-    const std::string key = chunk_key(
-        chunk.headings, document.text.substr(first, static_cast<size_t>(chunk.end) - first));
-    known.is_same = known.is_same && keys[i] == key && places[i].first == chunk.first &&
-                    places[i].page == chunk.page;
-    const auto at = ids.find(key);
-    if (at == ids.end()) continue;
-    // Another change may have removed it meanwhile.
-    auto vector = index_->vector(at->second);
-    if (vector) known.vectors[i] = std::move(*vector);
-    known.is_same = known.is_same && !known.vectors[i].empty();
-  }
-  return known;
+  // Another change may have removed it meanwhile.
+  return known_chunks(document, kept, [&](size_t i) {
+    auto vector = index_->vector(ids[i]);
+    return vector ? std::move(*vector) : std::vector<float>();
+  });
 }
 
 }  // namespace ruv

@@ -1,23 +1,10 @@
 // Searching a store: by vectors and by words, and both merged by their ranks.
-#include <algorithm>
-#include <unordered_map>
-
-#include <fmt/format.h>
-#include "base/clock.h"
+#include "memory/ranked_chunks.h"
 #include "memory/store.h"
 #include "memory/store_schema.h"
 #include "memory/word_query.h"
 
 namespace ruv {
-namespace {
-
-// The number in the formula; lower ones give the first places of one search more weight.
-constexpr double kRankOffset = 60;
-constexpr int64_t kMostCandidates = 10'000;
-constexpr int64_t kMostRelated = 1000;
-
-}  // namespace
-
 Result<std::vector<int64_t>> MemoryStore::allowed(const MetadataFilter& filter) const {
   DbStatement statement =
       TRY(database_.prepare("SELECT id FROM chunks WHERE " + filter.condition()));
@@ -91,55 +78,17 @@ Result<bool> MemoryStore::read_chunk(FoundChunk& chunk) const {
 }
 
 Result<std::vector<FoundChunk>> MemoryStore::search(const MemoryQuery& asked) const {
-  MemoryQuery query = asked;
-  if (query.vector.empty() && query.words.find_first_not_of(" \t\r\n") == query.words.npos) {
-    return fail(Code::invalid, "nothing to search for: neither a vector nor words");
-  }
-  if (query.k < 1 || query.k > kMostCandidates) {
-    return fail(Code::invalid, "k is {}, not 1 to {}", query.k, kMostCandidates);
-  }
-  if (query.n_related < 0 || query.n_related > kMostRelated) {
-    return fail(Code::invalid, "n_related is {}, not 0 to {}", query.n_related, kMostRelated);
-  }
-  if (query.most_visited < 1 || query.most_visited > kMostCandidates) {
-    return fail(Code::invalid, "most_visited is {}, not 1 to {}", query.most_visited,
-                kMostCandidates);
-  }
-  if (!(query.vector_weight > 0 && query.vector_weight < 2)) {
-    return fail(Code::invalid, "vector_weight is {}, not between 0 and 2", query.vector_weight);
-  }
-  if (query.now_s == 0) query.now_s = unix_seconds();
-  query.n_candidates = std::clamp(query.n_candidates, query.k, kMostCandidates);
-  query.filter = TRY(MetadataFilter::of_members(query.metadata)).both(query.filter);
-  std::vector<VectorIndex::Found> near;
-  if (!query.vector.empty()) near = TRY(by_vector(query));
-  std::unordered_map<int64_t, FoundChunk> merged;
-  const bool are_both = !query.vector.empty() && !query.words.empty();
-  const double vector_weight = are_both ? query.vector_weight : 1;
-  int64_t rank = 0;
-  for (const VectorIndex::Found& one : near) {
-    FoundChunk& chunk = merged[one.id];
-    chunk.vector_rank = ++rank;
-    chunk.distance = one.distance;
-    chunk.score += vector_weight / (kRankOffset + static_cast<double>(rank));
+  const MemoryQuery query = TRY(checked_query(asked));
+  RankedChunks ranked(query);
+  if (!query.vector.empty()) {
+    for (const VectorIndex::Found& one : TRY(by_vector(query))) {
+      ranked.add_near(one.id, one.distance);
+    }
   }
   const Lock held(using_);
-  rank = 0;
-  for (const int64_t id : TRY(by_words(query))) {
-    FoundChunk& chunk = merged[id];
-    chunk.word_rank = ++rank;
-    chunk.score += (2 - vector_weight) / (kRankOffset + static_cast<double>(rank));
-  }
-  std::vector<FoundChunk> order;
-  for (auto& [id, chunk] : merged) {
-    chunk.id = id;
-    order.push_back(std::move(chunk));
-  }
-  std::ranges::sort(order, [](const FoundChunk& a, const FoundChunk& b) {
-    return a.score != b.score ? a.score > b.score : a.id < b.id;
-  });
+  for (const int64_t id : TRY(by_words(query))) ranked.add_word(id);
   std::vector<FoundChunk> found;
-  for (FoundChunk& chunk : order) {
+  for (FoundChunk& chunk : ranked.in_order()) {
     if (std::ssize(found) == query.k) break;
     if (TRY(read_chunk(chunk))) found.push_back(std::move(chunk));
   }

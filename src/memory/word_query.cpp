@@ -4,10 +4,10 @@
 #include <limits>
 #include <vector>
 
+#include "memory/ranked_chunks.h"
+
 namespace ruv {
 namespace {
-
-constexpr size_t kMostWords = 64;
 
 struct QueryWord {
   std::string quoted;    // as FTS5 takes it
@@ -16,18 +16,14 @@ struct QueryWord {
 
 std::vector<QueryWord> words_in(std::string_view text) {
   std::vector<QueryWord> words;
-  for (size_t at = 0; at < text.size() && words.size() < kMostWords;) {
-    const size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());
-    if (end > at) {
-      std::string quoted = "\"";
-      for (const char c : text.substr(at, end - at)) {
-        if (c == '\0') continue;
-        quoted += c;
-        if (c == '"') quoted += c;
-      }
-      words.push_back({quoted + '"'});
+  for (const std::string_view word : query_words(text)) {
+    std::string quoted = "\"";
+    for (const char c : word) {
+      if (c == '\0') continue;
+      quoted += c;
+      if (c == '"') quoted += c;
     }
-    at = end + 1;
+    words.push_back({quoted + '"'});
   }
   return words;
 }
