@@ -12,6 +12,7 @@
 #include "data_folder.h"
 #include "key_source.h"
 #include "memory/document_forms.h"
+#include "memory/postgres_store.h"
 #include "memory/store.h"
 #include "memory_embedder.h"
 #include "memory_lines.h"
@@ -55,8 +56,9 @@ std::string folder_of(const MemoryCall& call) {
   return call.store.empty() ? default_data_folder() + "/memory" : call.store;
 }
 
-Result<std::unique_ptr<MemoryStore>> open_store(const MemoryCall& call,
-                                                const MemoryStore::Kind& kind, WorkerPool& pool) {
+Result<std::unique_ptr<MemoryStore>> open_folder(const MemoryCall& call,
+                                                 const DocumentStore::Kind& kind,
+                                                 WorkerPool& pool) {
   MemoryStoreOptions options;
   options.folder = folder_of(call);
   options.embedder = kind.embedder;
@@ -73,9 +75,21 @@ Result<std::unique_ptr<MemoryStore>> open_store(const MemoryCall& call,
   return store;
 }
 
+Result<std::unique_ptr<DocumentStore>> open_store(const MemoryCall& call,
+                                                  const DocumentStore::Kind& kind,
+                                                  WorkerPool& pool) {
+  if (!PostgresStore::is_url(call.store)) return TRY(open_folder(call, kind, pool));
+  return TRY(PostgresStore::open({call.store, kind}));
+}
+
+Result<DocumentStore::Kind> kind_of_store(const MemoryCall& call) {
+  if (PostgresStore::is_url(call.store)) return PostgresStore::kind_of(call.store);
+  return MemoryStore::kind_of(folder_of(call), call.key);
+}
+
 // A store that is there already, as it is.
-Result<std::unique_ptr<MemoryStore>> open_known(const MemoryCall& call, WorkerPool& pool) {
-  return open_store(call, TRY(MemoryStore::kind_of(folder_of(call), call.key)), pool);
+Result<std::unique_ptr<DocumentStore>> open_known(const MemoryCall& call, WorkerPool& pool) {
+  return open_store(call, TRY(kind_of_store(call)), pool);
 }
 
 // "key=value": whole numbers, true and false as such, all else as a text.
@@ -102,7 +116,7 @@ Result<ReadText> read_bytes(const std::string& name, std::string bytes) {
 }
 
 // `store` is opened, or made, when the first document is ready for it.
-Status add_one(std::unique_ptr<MemoryStore>& store, Embedder& embedder, const MemoryCall& call,
+Status add_one(std::unique_ptr<DocumentStore>& store, Embedder& embedder, const MemoryCall& call,
                const std::string& name, std::string bytes, WorkerPool& pool) {
   Json metadata = TRY(metadata_of(call.metadata));
   ChunkOptions options = call.chunks;
@@ -122,7 +136,7 @@ Status add_one(std::unique_ptr<MemoryStore>& store, Embedder& embedder, const Me
 
 Status add(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
   const auto embedder = TRY(Embedder::open(line, call.embedder));
-  std::unique_ptr<MemoryStore> store;
+  std::unique_ptr<DocumentStore> store;
   for (const std::string& file : call.words) {
     const bool is_input = file == "-";
     std::string bytes = is_input ? TRY(read_stdin()) : TRY(read_text_file(file));
@@ -155,14 +169,14 @@ void print_found(const FoundChunk& chunk, int64_t place, bool json) {
 Status search(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
   std::string words;
   for (const std::string& word : call.words) words += (words.empty() ? "" : " ") + word;
-  const MemoryStore::Kind known = TRY(MemoryStore::kind_of(folder_of(call), call.key));
+  const DocumentStore::Kind known = TRY(kind_of_store(call));
   MemoryQuery query{.words = words, .k = call.k};
   query.metadata = TRY(metadata_of(call.metadata));
   query.n_related = call.n_related;
   query.most_visited = call.most_visited;
   query.remembers = call.remembers;
   std::vector<float> vector;
-  MemoryStore::Kind kind = known;
+  DocumentStore::Kind kind = known;
   if (!call.words_only) {
     const auto embedder = TRY(Embedder::open(line, call.embedder));
     kind = embedder->kind();
@@ -217,34 +231,46 @@ Result<int> remove(const CommandLine& line, const MemoryCall& call, WorkerPool& 
 }
 
 Status stats(const MemoryCall& call, WorkerPool& pool) {
-  const auto store = TRY(open_known(call, pool));
-  const MemoryStore::Stats stats = TRY(store->stats());
+  std::unique_ptr<DocumentStore> store;
+  std::string place = folder_of(call), codes;
+  const bool is_folder = !PostgresStore::is_url(call.store);
+  if (is_folder) {
+    auto opened = TRY(open_folder(call, TRY(kind_of_store(call)), pool));
+    codes = name_of(opened->codes());
+    store = std::move(opened);
+  } else {
+    store = TRY(open_known(call, pool));
+    place = TRY(PostgresStore::shown_url(call.store));
+  }
+  const DocumentStore::Stats stats = TRY(store->stats());
   if (call.json) {
-    print_json_line(Json{{"folder", folder_of(call)},
-                         {"embedder", stats.embedder},
-                         {"n_dims", stats.n_dims},
-                         {"codes", name_of(store->codes())},
-                         {"n_documents", stats.n_documents},
-                         {"n_chunks", stats.n_chunks},
-                         {"n_vectors", stats.n_vectors},
-                         {"n_packed", stats.n_packed},
-                         {"n_edges", stats.n_edges},
-                         {"n_text_bytes", stats.n_text_bytes}});
+    Json line{{is_folder ? "folder" : "url", place},
+              {"embedder", stats.embedder},
+              {"n_dims", stats.n_dims}};
+    if (is_folder) line["codes"] = codes;
+    line["n_documents"] = stats.n_documents;
+    line["n_chunks"] = stats.n_chunks;
+    line["n_vectors"] = stats.n_vectors;
+    if (is_folder) line["n_packed"] = stats.n_packed;
+    if (is_folder) line["n_edges"] = stats.n_edges;
+    line["n_text_bytes"] = stats.n_text_bytes;
+    print_json_line(line);
     return {};
   }
-  fmt::print(
-      "folder     {}\nembedder   {}\nvectors    {} of {} numbers, codes {}\ndocuments  {}, {}\n",
-      folder_of(call), stats.embedder, stats.n_vectors, stats.n_dims, name_of(store->codes()),
-      stats.n_documents, readable_bytes(stats.n_text_bytes));
-  fmt::print("chunks     {}, {} edges\n", stats.n_chunks, stats.n_edges);
+  fmt::print("{}     {}\nembedder   {}\nvectors    {} of {} numbers{}{}\ndocuments  {}, {}\n",
+             is_folder ? "folder" : "url   ", place, stats.embedder, stats.n_vectors, stats.n_dims,
+             is_folder ? ", codes " : "", codes, stats.n_documents,
+             readable_bytes(stats.n_text_bytes));
+  fmt::print("chunks     {}{}\n", stats.n_chunks,
+             is_folder ? fmt::format(", {} edges", stats.n_edges) : "");
   if (stats.n_packed > 0) fmt::print("packed     {} vectors\n", stats.n_packed);
   return {};
 }
 
 Status pack(const MemoryCall& call, WorkerPool& pool) {
-  const auto store = TRY(open_known(call, pool));
+  const auto store = TRY(open_folder(call, TRY(kind_of_store(call)), pool));
   const bool is_new = TRY(store->pack(pool));
-  const MemoryStore::Stats stats = TRY(store->stats());
+  const DocumentStore::Stats stats = TRY(store->stats());
   if (call.json) {
     print_json_line(Json{{"n_packed", stats.n_packed}, {"n_bytes_of_memory", stats.n_bytes}});
     return {};
@@ -257,7 +283,7 @@ Status pack(const MemoryCall& call, WorkerPool& pool) {
 Result<int> take_lines(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
   LinesTerms terms{
       .open_embedder = [&] { return Embedder::open(line, call.embedder); },
-      .open_store = [&](const MemoryStore::Kind& kind) { return open_store(call, kind, pool); },
+      .open_store = [&](const DocumentStore::Kind& kind) { return open_store(call, kind, pool); },
       .names_model = !call.embedder.model.empty(),
       .json = call.json};
   int64_t n_refused = 0;
@@ -297,8 +323,8 @@ void declare(CommandLine& line, MemoryCall& call) {
              "Files for add (text, Markdown, HTML, PDF), \"-\" for stdin; the query; names for rm; "
              "a new folder for backup; files of export, or \"-\", for import");
   line.text("--store", call.store,
-            "The folder of the store; $XDG_DATA_HOME/ruvllm/memory or "
-            "~/.local/share/ruvllm/memory when absent");
+            "The folder of the store, or postgresql://USER@HOST:PORT/DATABASE; "
+            "$XDG_DATA_HOME/ruvllm/memory or ~/.local/share/ruvllm/memory when absent");
   line.flag("--json", call.json, "A line of JSON for each result");
   {
     const OptionGroup group(line, "Adding");
@@ -356,10 +382,33 @@ Result<int> act(const CommandLine& line, MemoryCall& call) {
     status = export_documents(*TRY(open_known(call, pool)), call.vectors);
   }
   if (call.action == "backup") {
-    status = TRY(open_known(call, pool))->backup(call.words[0]);
+    status = TRY(open_folder(call, TRY(kind_of_store(call)), pool))->backup(call.words[0]);
   }
   if (!status.ok()) return tl::unexpected(status);
   return kDone;
+}
+
+// What a store in PostgreSQL does not honour of a call; empty: nothing.
+std::string wrong_for_url(const MemoryCall& call) {
+  if (!PostgresStore::is_url(call.store)) {
+    if (call.store.find("://") == call.store.npos) return {};
+    return "--store: of URLs only postgresql:// is known";
+  }
+  std::string_view option, way_out;
+  if (call.action == "backup") {
+    option = "backup";
+    way_out = ": pg_dump copies it, and `ruvllm memory export --vectors`";
+  }
+  if (call.action == "pack") option = "pack";
+  if (!call.codes.empty()) option = "--codes";
+  if (call.most_visited != 256) option = "--visit";
+  if (call.syncs) option = "--sync", way_out = ": the server's synchronous_commit says that";
+  if (call.removes_damaged) option = "--remove-damaged";
+  if (call.n_related > 0) option = "--related";
+  if (call.remembers) option = "--remember";
+  return option.empty()
+             ? ""
+             : fmt::format("{} is for stores in a folder, not in PostgreSQL{}", option, way_out);
 }
 
 // What is wrong with the words of an action; empty: nothing.
@@ -386,7 +435,7 @@ std::string wrong_words(const MemoryCall& call) {
     if (!codes) return "--codes: " + codes.error().message();
   }
   if (!call.name.empty() && call.words.size() > 1) return "--name is for one document";
-  return {};
+  return wrong_for_url(call);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "commands.h"
 #include "grpc_door.h"
 #include "key_source.h"
+#include "memory/postgres_store.h"
 #include "net/http/access.h"
 #include "net/http/endpoint.h"
 #include "net/http/server.h"
@@ -452,6 +453,11 @@ const char* wrong_together(const CommandLine& line, const ServeCall& call) {
     return "options of the audit log go with --audit DIR";
   if (call.learn.folder.empty() && has_learn_flags(line))
     return "options of learning go with --learn DIR";
+  if (PostgresStore::is_url(call.memory.folder)) {
+    return "--memory: a server keeps documents in a folder, not in PostgreSQL; bring them there "
+           "with `ruvllm memory export --vectors --store URL` and `import --store "
+           "FOLDER/memory`, or ask the database by `ruvllm memory search --store URL`";
+  }
   for (const char* flag : {"--memory-model", "--memory-stores", "--memory-mib",
                            "--memory-files-mib", "--memory-key", "--memory-sync"}) {
     if (call.memory.folder.empty() && line.given(flag))

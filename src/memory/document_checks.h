@@ -7,7 +7,7 @@
 
 namespace ruv {
 
-// Of the whole document, its text known or not.
+// The bytes of the whole document, its text known or not.
 int64_t text_bytes(const NewDocument& document);
 // Requires: check_document.
 std::string_view text_of_chunk(const NewDocument& document, size_t i);

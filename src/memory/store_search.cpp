@@ -5,6 +5,7 @@
 #include "memory/word_query.h"
 
 namespace ruv {
+
 Result<std::vector<int64_t>> MemoryStore::allowed(const MetadataFilter& filter) const {
   DbStatement statement =
       TRY(database_.prepare("SELECT id FROM chunks WHERE " + filter.condition()));
