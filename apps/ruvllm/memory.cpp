@@ -16,6 +16,7 @@
 #include "memory/store.h"
 #include "memory_embedder.h"
 #include "memory_lines.h"
+#include "memory_snapshot.h"
 #include "net/memory/served_memory.h"
 #include "pdf_text.h"
 #include "shown_text.h"
@@ -27,7 +28,7 @@ namespace {
 
 constexpr int64_t kListedAtOnce = 1000;
 constexpr const char* kActions =
-    "add, search, list, rm, stats, pack, backup, export, import or rekey";
+    "add, search, list, rm, stats, pack, backup, restore, export, import or rekey";
 
 struct MemoryCall {
   std::string action;
@@ -280,6 +281,23 @@ Status pack(const MemoryCall& call, WorkerPool& pool) {
   return {};
 }
 
+void show_snapshot(const MemoryCall& call, const SnapshotTotals& totals) {
+  if (call.json) {
+    print_json_line(
+        Json{{"url", call.words[0]}, {"n_files", totals.n_files}, {"n_bytes", totals.n_bytes}});
+    return;
+  }
+  fmt::print("{}: {} files, {}\n", call.words[0], totals.n_files, readable_bytes(totals.n_bytes));
+}
+
+Status backup(const MemoryCall& call, WorkerPool& pool) {
+  auto store = TRY(open_folder(call, TRY(kind_of_store(call)), pool));
+  const std::string& target = call.words[0];
+  if (!is_object_url(target)) return store->backup(target);
+  show_snapshot(call, TRY(backup_to_objects(std::move(store), folder_of(call), target)));
+  return {};
+}
+
 Result<int> take_lines(const CommandLine& line, const MemoryCall& call, WorkerPool& pool) {
   LinesTerms terms{
       .open_embedder = [&] { return Embedder::open(line, call.embedder); },
@@ -317,11 +335,12 @@ void declare(CommandLine& line, MemoryCall& call) {
                "Moves its vectors to a file that is searched with little memory");
   line.example("ruvllm memory export > all.jsonl", "Writes all documents as lines of JSON");
   line.text("action", call.action, kActions);
-  line.choices(
-      {"add", "search", "list", "rm", "stats", "pack", "backup", "export", "import", "rekey"});
+  line.choices({"add", "search", "list", "rm", "stats", "pack", "backup", "restore", "export",
+                "import", "rekey"});
   line.words("what", call.words,
              "Files for add (text, Markdown, HTML, PDF), \"-\" for stdin; the query; names for rm; "
-             "a new folder for backup; files of export, or \"-\", for import");
+             "a new folder or s3://BUCKET/PREFIX for backup, the latter and a new folder for "
+             "restore; files of export, or \"-\", for import");
   line.text("--store", call.store,
             "The folder of the store, or postgresql://USER@HOST:PORT/DATABASE; "
             "$XDG_DATA_HOME/ruvllm/memory or ~/.local/share/ruvllm/memory when absent");
@@ -381,8 +400,9 @@ Result<int> act(const CommandLine& line, MemoryCall& call) {
   if (call.action == "export") {
     status = export_documents(*TRY(open_known(call, pool)), call.vectors);
   }
-  if (call.action == "backup") {
-    status = TRY(open_folder(call, TRY(kind_of_store(call)), pool))->backup(call.words[0]);
+  if (call.action == "backup") status = backup(call, pool);
+  if (call.action == "restore") {
+    show_snapshot(call, TRY(restore_from_objects(call.words[0], call.words[1])));
   }
   if (!status.ok()) return tl::unexpected(status);
   return kDone;
@@ -394,28 +414,48 @@ std::string wrong_for_url(const MemoryCall& call) {
     if (call.store.find("://") == call.store.npos) return {};
     return "--store: of URLs only postgresql:// is known";
   }
-  std::string_view option, way_out;
-  if (call.action == "backup") {
-    option = "backup";
-    way_out = ": pg_dump copies it, and `ruvllm memory export --vectors`";
+  struct Refused {
+    bool is_given = false;
+    std::string_view name, way_out = {};
+  };
+  const bool is_backup = call.action == "backup";
+  const Refused all[] = {
+      {is_backup, "backup", ": pg_dump copies it, and `ruvllm memory export --vectors`"},
+      {call.action == "pack" || call.action == "rekey", call.action},
+      {!call.key_source.empty(), "--key", ": the server's disk can be encrypted"},
+      {!call.codes.empty(), "--codes"},
+      {call.most_visited != 256, "--visit"},
+      {call.syncs, "--sync", ": the server's synchronous_commit says that"},
+      {call.removes_damaged, "--remove-damaged"},
+      {call.n_related > 0, "--related"},
+      {call.remembers, "--remember"}};
+  for (const Refused& one : all) {
+    if (!one.is_given) continue;
+    return fmt::format("{} is for stores in a folder, not in PostgreSQL{}", one.name, one.way_out);
   }
-  if (call.action == "pack") option = "pack";
-  if (!call.codes.empty()) option = "--codes";
-  if (call.most_visited != 256) option = "--visit";
-  if (call.syncs) option = "--sync", way_out = ": the server's synchronous_commit says that";
-  if (call.removes_damaged) option = "--remove-damaged";
-  if (call.n_related > 0) option = "--related";
-  if (call.remembers) option = "--remember";
-  return option.empty()
-             ? ""
-             : fmt::format("{} is for stores in a folder, not in PostgreSQL{}", option, way_out);
+  return {};
+}
+
+// What is wrong with the words of backup and restore; empty: nothing.
+std::string wrong_snapshot_words(const MemoryCall& call) {
+  const bool is_backup = call.action == "backup";
+  if (!is_backup && call.action != "restore") return {};
+  const bool is_url = is_object_url(call.words[0]);
+  if (is_backup && call.words.size() > 1) return "backup: give one folder or URL";
+  if (is_backup && !is_url && call.words[0].find("://") != std::string::npos) {
+    return "backup: of URLs only s3://BUCKET/PREFIX is known";
+  }
+  if (is_backup) return {};
+  if (!is_url || call.words.size() != 2) return "restore: give s3://BUCKET/PREFIX and a new folder";
+  if (!call.store.empty()) return "restore takes no --store";
+  return call.key_source.empty() ? "" : "restore takes no --key: a copy keeps its own";
 }
 
 // What is wrong with the words of an action; empty: nothing.
 std::string wrong_words(const MemoryCall& call) {
   const std::string& action = call.action;
   const bool wants = action == "add" || action == "search" || action == "rm" ||
-                     action == "backup" || action == "import";
+                     action == "backup" || action == "restore" || action == "import";
   const bool takes_none = action == "list" || action == "stats" || action == "pack" ||
                           action == "export" || action == "rekey";
   if (!wants && !takes_none) {
@@ -423,7 +463,7 @@ std::string wrong_words(const MemoryCall& call) {
   }
   if (wants && call.words.empty()) return action + ": give what to " + action;
   if (!wants && !call.words.empty()) return action + " takes no " + call.words[0];
-  if (action == "backup" && call.words.size() > 1) return "backup: give one folder";
+  if (const std::string wrong = wrong_snapshot_words(call); !wrong.empty()) return wrong;
   const bool rekeys = action == "rekey";
   if (rekeys && (call.key_source.empty() || call.new_key_source.empty())) {
     return "rekey: give --key and --new-key";

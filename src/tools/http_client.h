@@ -28,6 +28,10 @@ struct HttpExchange {
   // A failure ends the exchange, which returns it.
   std::function<Status(uint64_t offset, std::span<char>)> body_part = {};
   uint64_t body_bytes = 0;
+  // Signs the exchange as S3 and its like want it (AWS Signature Version 4): "aws:amz:REGION:s3",
+  // with "KEY_ID:SECRET". The hash of the body is among the headers then.
+  std::string aws_signature = {};
+  std::string aws_keys = {};
   int64_t timeout_ms = 30'000;  // of all of it; 0: none
   int64_t stall_s = 0;          // ends with `deadline` after this time without a byte; 0: never
   const Cancellation* cancellation = nullptr;

@@ -171,6 +171,11 @@ void HttpClient::Wire::configure(const HttpExchange& exchange, curl_slist* heade
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(exchange.timeout_ms));
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kReceiveBytes);
+  if (!exchange.aws_signature.empty()) {
+    curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, exchange.aws_signature.c_str());
+    curl_easy_setopt(easy, CURLOPT_USERPWD, exchange.aws_keys.c_str());
+    curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
+  }
   if (exchange.stall_s > 0) {
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, static_cast<long>(exchange.stall_s));
@@ -237,11 +242,14 @@ std::unique_ptr<HttpClient::Wire> HttpClient::take_wire() {
 Status HttpClient::exchange(const HttpExchange& exchange, const HttpAnswerSink& sink) {
   std::unique_ptr<Wire> wire = take_wire();
   if (!wire->is_open()) return fail(Code::out_of_memory, "libcurl could not be started");
-  // Without this header libcurl would ask before it sends more than 1 MB.
-  CurlList headers(curl_slist_append(nullptr, "Expect:"));
+  // Without this header libcurl would ask before it sends more than 1 MB. It would sign the header,
+  // too, though it does not send it.
+  const bool is_signed = !exchange.aws_signature.empty();
+  CurlList headers(is_signed ? nullptr : curl_slist_append(nullptr, "Expect:"));
   for (const std::string& header : exchange.headers) {
     curl_slist* const longer = curl_slist_append(headers.get(), header.c_str());
     if (longer == nullptr) return fail(Code::out_of_memory, "no memory for a header");
+    if (headers == nullptr) headers.reset(longer);
   }
   AnswerInProgress answer{sink};
   AnswerTarget target{&answer, wire->easy, &exchange};
