@@ -52,7 +52,9 @@ Result<ObjectPlace> read_object_url(std::string_view url) {
       all_object_letters(place.prefix, "._-/"))
     return place;
   return fail(Code::invalid,
-              "'{}': give s3://BUCKET/PREFIX, of letters, digits, '.', '_', '-' and '/'", url);
+              "'{}': give s3://BUCKET/PREFIX, a bucket of 3 characters or more and a prefix of at "
+              "most 512, of letters, digits, '.', '_', '-' and '/'",
+              url);
 }
 
 Result<ObjectStore> ObjectStore::open(const ObjectStoreOptions& options, std::string bucket) {
