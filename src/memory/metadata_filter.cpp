@@ -32,10 +32,10 @@ class FilterReader {
  public:
   // Fails: invalid.
   Status read(const Json& filter, const std::string& where) {
-    todo_.push_back({.node = &filter, .where = where});
-    while (!todo_.empty()) {
-      const Part part = std::move(todo_.back());
-      todo_.pop_back();
+    steps_.push_back({.node = &filter, .where = where});
+    while (!steps_.empty()) {
+      const Part part = std::move(steps_.back());
+      steps_.pop_back();
       if (part.node == nullptr) {
         out_.join(part.word);
       } else {
@@ -83,12 +83,12 @@ class FilterReader {
       return fail(Code::invalid, "'{}.filters' must be a list with at least one filter", where);
     }
     if (parts->size() > MetadataFilter::kMostComparisons) return too_many(where);
-    todo_.push_back({.word = ")"});
+    steps_.push_back({.word = ")"});
     for (size_t i = parts->size(); i-- > 0;) {
-      todo_.push_back({.node = &(*parts)[i], .where = fmt::format("{}.filters[{}]", where, i)});
-      if (i > 0) todo_.push_back({.word = type == "and" ? "AND" : "OR"});
+      steps_.push_back({.node = &(*parts)[i], .where = fmt::format("{}.filters[{}]", where, i)});
+      if (i > 0) steps_.push_back({.word = type == "and" ? "AND" : "OR"});
     }
-    todo_.push_back({.word = "("});
+    steps_.push_back({.word = "("});
     return {};
   }
 
@@ -148,7 +148,7 @@ class FilterReader {
   }
 
   MetadataFilter out_;
-  std::vector<Part> todo_;  // the last is next
+  std::vector<Part> steps_;  // the last is next
   size_t n_comparisons_ = 0;
 };
 

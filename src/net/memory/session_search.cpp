@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <set>
 
 #include "engine/session_store.h"
 #include "net/openai/api_route.h"
@@ -74,10 +74,10 @@ ApiResult<SessionLookup> read_lookup(const Json& body) {
 Json sessions_json(const SessionStore& sessions, const std::string& tenant,
                    const StoreFindings& findings, int64_t k) {
   Json data = Json::array();
-  std::map<std::string, bool, std::less<>> seen;
+  std::set<std::string> seen;
   for (const FoundChunk& chunk : findings.chunks) {
     if (std::ssize(data) == k) break;
-    if (!seen.emplace(chunk.document, true).second) continue;
+    if (!seen.insert(chunk.document).second) continue;
     const auto info = sessions.find(tenant, chunk.document);
     if (!info) continue;  // deleted meanwhile
     Json one = session_json(*info);
