@@ -5,8 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-
+#include "base/posix/read_at.h"
 #include "base/posix/system_error.h"
 
 namespace ruv {
@@ -43,17 +42,8 @@ void RandomFile::expect_read(uint64_t offset, uint64_t n) const {
 #endif
 }
 
-// A read may give less than was asked for, or be interrupted; only the end of the file is an error.
 Status RandomFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t n = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return system_failure(path_, "read");
-    if (n == 0) return fail(Code::corrupt, "{}: ends at byte {}", path_, offset);
-    bytes = bytes.subspan(static_cast<size_t>(n));
-    offset += static_cast<uint64_t>(n);
-  }
-  return {};
+  return read_file_at(fd_, path_, offset, bytes);
 }
 
 }  // namespace ruv
