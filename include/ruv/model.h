@@ -69,6 +69,8 @@ struct LoadOptions {
   int64_t packed_cache_max_bytes = int64_t{32} << 30;
   // Models with fewer packed bytes than this are packed at every start, which takes little time.
   int64_t packed_cache_min_bytes = int64_t{64} << 20;
+  // What stays free on the folder's disk: a file that would leave less is not written.
+  int64_t packed_cache_reserve_bytes = 5'000'000'000;
   // Memory that weights may fill; 0: what the machine, or the container that the process is in, has
   // in all. A model of more than 7/8 of it is read from its packed file, if it has one, as it is
   // computed, and its pages stay in memory as the system sees fit; of more than all, it is refused

@@ -35,6 +35,7 @@ class DamagedFile : public testing::Test {
     options.n_threads = 1;
     options.packed_cache_dir = packed;
     options.packed_cache_min_bytes = 0;
+    options.packed_cache_reserve_bytes = 0;
     auto model = load_model(path, options);
     EXPECT_TRUE(model.has_value()) << model.error().message();
     return *model;
@@ -126,6 +127,7 @@ TEST_F(DamagedFile, WhileItIsLoaded) {
     LoadOptions options;
     options.n_threads = 1;
     options.packed_cache_min_bytes = 0;
+    options.packed_cache_reserve_bytes = 0;
     options.packed_cache_dir = *folder == '\0' ? "" : root_ + folder;
     options.progress = [&](LoadStage, double) { fs::resize_file(path_, 100'000); };
     const auto model = load_model(path_, options);

@@ -32,6 +32,7 @@ TEST_P(OnDisk, TheBytesAreThoseOfAModelInMemory) {
   LoadOptions options;
   options.packed_cache_dir = folder_;
   options.packed_cache_min_bytes = 0;
+  options.packed_cache_reserve_bytes = 0;
   options.memory_bytes = 1000;
   const std::vector<float> plain = logits_of(**load_model(path));
   ASSERT_FALSE(plain.empty());

@@ -42,6 +42,7 @@ class LoadPacked : public testing::Test {
     options.isa = isa;
     options.packed_cache_dir = folder;
     options.packed_cache_min_bytes = 0;
+    options.packed_cache_reserve_bytes = 0;
     options.note = [this](NoteKind kind, std::string_view text) {
       (kind == NoteKind::problem ? problems_ : remarks_).emplace_back(text);
     };
@@ -425,6 +426,7 @@ TEST_F(LoadPacked, WhatMemoryDoesNotHoldIsReadFromThePackedFile) {
   EXPECT_NE(refused.error().message().find("--packed-cache"), std::string::npos);
   options.packed_cache_dir = root_ + "/cache";
   options.packed_cache_min_bytes = 0;
+  options.packed_cache_reserve_bytes = 0;
   options.note = [this](NoteKind, std::string_view text) { remarks_.emplace_back(text); };
   for (const bool found : {false, true}) {
     remarks_.clear();
@@ -446,6 +448,7 @@ TEST_F(LoadPacked, BrokenModelsFailAsWithout) {
   const auto plain = load_model(root_ + "/cut.gguf", options);
   options.packed_cache_dir = root_ + "/cache";
   options.packed_cache_min_bytes = 0;
+  options.packed_cache_reserve_bytes = 0;
   const auto cached = load_model(root_ + "/cut.gguf", options);
   ASSERT_FALSE(plain.has_value());
   ASSERT_FALSE(cached.has_value());
@@ -458,6 +461,7 @@ TEST_F(LoadPacked, ProgressNeverGoesBack) {
     LoadOptions options;
     options.packed_cache_dir = root_ + "/cache";
     options.packed_cache_min_bytes = 0;
+    options.packed_cache_reserve_bytes = 0;
     options.progress = [&](LoadStage at, double share) {
       EXPECT_EQ(at, stage);
       EXPECT_GE(share, last);

@@ -10,13 +10,10 @@ namespace {
 
 constexpr std::string_view kEnding = ".ruvpack";
 constexpr std::string_view kPartialEnding = ".ruvpack.partial";
-constexpr int64_t kLeastFree = int64_t{5'000'000'000};
 // A file of a process that died while writing; a living one writes without such pauses.
 constexpr int64_t kAbandonedNs = int64_t{3600} * 1'000'000'000;
 
 }  // namespace
-
-int64_t disk_reserve(int64_t disk_bytes) { return std::max(kLeastFree, disk_bytes / 10); }
 
 std::string PackedCache::path_of(const PackedKey& key) const {
   return fmt::format("{}/{}{}", options_->packed_cache_dir, key.text(), kEnding);
@@ -73,10 +70,10 @@ Status PackedCache::make_room(const PackedKey& key, int64_t n_bytes) const {
   }
   evict(path_of(key), n_bytes);
   const DiskRoom room = TRY(disk_room(folder));
-  if (room.n_free - n_bytes < disk_reserve(room.n_bytes)) {
+  if (room.n_free - n_bytes < options_->packed_cache_reserve_bytes) {
     return fail(Code::out_of_memory,
                 "{}: {} of {} bytes are free; {} more would leave less than {}", folder,
-                room.n_free, room.n_bytes, n_bytes, disk_reserve(room.n_bytes));
+                room.n_free, room.n_bytes, n_bytes, options_->packed_cache_reserve_bytes);
   }
   return {};
 }

@@ -34,8 +34,4 @@ class PackedCache {
   const LoadOptions* options_;
 };
 
-// What must stay free on the disk of the folder once a file is written: 5 GB or a tenth of it,
-// whichever is more.
-int64_t disk_reserve(int64_t disk_bytes);
-
 }  // namespace ruv

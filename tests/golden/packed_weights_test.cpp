@@ -39,6 +39,7 @@ TEST(PackedWeights, LogitsAreTheSameBits) {
       options.n_threads = 2;
       options.isa = kernels->isa;
       options.packed_cache_min_bytes = 0;
+      options.packed_cache_reserve_bytes = 0;
       const auto plain = load_model(entry.path().string(), options);
       options.packed_cache_dir = folder;
       const auto first = load_model(entry.path().string(), options);

@@ -36,6 +36,7 @@ class HeadFiles : public testing::Test {
     options.draft_head_file = head_path();
     options.packed_cache_dir = packed;
     options.packed_cache_min_bytes = 0;
+    options.packed_cache_reserve_bytes = 0;
     return load_model(model_path(), options);
   }
   // Loading with the heads fails, and says this.
