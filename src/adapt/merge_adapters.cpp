@@ -50,7 +50,7 @@ Result<std::vector<std::byte>> rounded(Columns& x, int64_t rank, bool by_columns
   for (size_t i = 0; i < numbers.size(); ++i) numbers[place(i)] = static_cast<float>(x.numbers[i]);
   const Format& format = format_of(dtype);
   std::vector<std::byte> bytes(static_cast<size_t>(format.bytes_of(std::ssize(numbers))));
-  format.encode(numbers.data(), bytes.data(), std::ssize(numbers));
+  format.encode(numbers.data(), nullptr, bytes.data(), std::ssize(numbers));
   format.decode(bytes.data(), numbers.data(), std::ssize(numbers));
   for (size_t i = 0; i < numbers.size(); ++i) x.numbers[i] = numbers[place(i)];
   return bytes;

@@ -32,7 +32,7 @@ Status append_row(const WrittenTensor& written, int64_t row, const RowChanges* c
   if (format.encode == nullptr) return fail(Code::unsupported, "{} is not written", format.name);
   const size_t at = to.size();
   to.resize(at + static_cast<size_t>(format.bytes_of(tensor.n_columns())));
-  format.encode(numbers.data(), to.data() + at, tensor.n_columns());
+  format.encode(numbers.data(), nullptr, to.data() + at, tensor.n_columns());
   return {};
 }
 

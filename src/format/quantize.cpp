@@ -162,7 +162,7 @@ void TensorConversion::convert_row(const PlannedTensor& planned, int64_t row, fl
     bad_row_ = row;
     return;
   }
-  format_of(planned.to).encode(numbers, bytes, tensor.n_columns());
+  format_of(planned.to).encode(numbers, nullptr, bytes, tensor.n_columns());
 }
 
 // Reads the row again to say what is wrong with it.

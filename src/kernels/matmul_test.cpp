@@ -118,7 +118,7 @@ TEST_P(Matmul, EncodedWeightsMatch) {
     for (float& x : plain) x = normal(rng);
     std::vector<std::byte> weights(static_cast<size_t>(kMaxOut * format.bytes_of(kK)));
     for (int64_t o = 0; o < kMaxOut; ++o) {
-      format.encode(plain.data() + o * kK, weights.data() + o * format.bytes_of(kK), kK);
+      format.encode(plain.data() + o * kK, nullptr, weights.data() + o * format.bytes_of(kK), kK);
     }
     const QuantizedRows a = random_activations(row.act, kMaxRows, kK, rng);
     const Packed p = pack(row, weights, kMaxOut, kK);

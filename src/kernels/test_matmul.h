@@ -46,7 +46,7 @@ inline std::vector<std::byte> random_weights(const Format& format, int64_t n_row
     std::vector<float> row(static_cast<size_t>(k));
     for (int64_t r = 0; r < n_rows; ++r) {
       for (float& x : row) x = normal(rng);
-      format.encode(row.data(), bytes.data() + r * format.bytes_of(k), k);
+      format.encode(row.data(), nullptr, bytes.data() + r * format.bytes_of(k), k);
     }
     return bytes;
   }

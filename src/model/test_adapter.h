@@ -16,7 +16,7 @@ inline MatrixRows host_matrix(const std::vector<float>& numbers, int64_t n_in,
   const auto n = static_cast<int64_t>(numbers.size());
   MatrixRows matrix{"test", dtype, n_in, {}, nullptr};
   matrix.owned = std::make_shared<Buffer>(std::move(*Buffer::allocate(format.bytes_of(n))));
-  format.encode(numbers.data(), matrix.owned->get(), n);
+  format.encode(numbers.data(), nullptr, matrix.owned->get(), n);
   for (int64_t at = 0; at < n; at += n_in) {
     matrix.rows.push_back(matrix.owned->get() + format.bytes_of(at));
   }

@@ -25,10 +25,13 @@ struct Format {
   void (*decode)(const void* src, float* dst, int64_t n);
   // The inverse; null where the program only reads the format. The legacy formats round as the
   // standard's encoder does, those with sub-blocks search for a small error (formats/fit.h).
+  // `importance` holds n numbers that say how much an error at each number counts: the mean square
+  // of the activation that the number is multiplied by. Null: not known. Formats with a choice of
+  // scale use it, the legacy ones then search too; plain and ternary formats ignore it.
   // Requires: as decode; src is finite and, for blocks with an f16 scale, at most 65504 in
-  // magnitude. Both functions may be called from any number of threads, and equal input gives equal
-  // bytes on every machine.
-  void (*encode)(const float* src, void* dst, int64_t n);
+  // magnitude; importance is finite and not negative. Both functions may be called from any number
+  // of threads, and equal input gives equal bytes on every machine.
+  void (*encode)(const float* src, const float* importance, void* dst, int64_t n);
 
   // Bytes taken by n numbers. Requires: n is a multiple of block_size.
   int64_t bytes_of(int64_t n) const { return n / block_size * block_bytes; }

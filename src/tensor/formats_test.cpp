@@ -57,7 +57,7 @@ Result<GoldenFile> load_goldens() {
 std::vector<std::byte> encoded(const Format& format, const std::vector<float>& x) {
   std::vector<std::byte> bytes(
       static_cast<size_t>(format.bytes_of(static_cast<int64_t>(x.size()))));
-  format.encode(x.data(), bytes.data(), static_cast<int64_t>(x.size()));
+  format.encode(x.data(), nullptr, bytes.data(), static_cast<int64_t>(x.size()));
   return bytes;
 }
 

@@ -134,7 +134,7 @@ Status write_numbers(const OutTensor& tensor, FileWriter& out) {
                   tensor.stored.name, format.name);
     }
     bytes.resize(static_cast<size_t>(format.bytes_of(end - at)));
-    format.encode(numbers.data(), bytes.data(), end - at);
+    format.encode(numbers.data(), nullptr, bytes.data(), end - at);
     TRY(out.write(bytes));
   }
   return {};

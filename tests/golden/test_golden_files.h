@@ -68,7 +68,7 @@ inline GoldenTensor tensor_of(const Json& row, const Json& golden) {
   const auto dtype = golden.at("dtype").get<std::string>();
   const DType type = dtype == "f16" ? DType::f16 : dtype == "bf16" ? DType::bf16 : DType::f32;
   tensor.bytes.resize(n * (type == DType::f32 ? 4 : 2));
-  format_of(type).encode(numbers.data(), tensor.bytes.data(), static_cast<int64_t>(n));
+  format_of(type).encode(numbers.data(), nullptr, tensor.bytes.data(), static_cast<int64_t>(n));
   return tensor;
 }
 

@@ -151,7 +151,7 @@ class ExpertWorld {
       std::vector<const std::byte*> rows;
       for (int64_t i = 0; i < host.n_out; ++i) {
         rows.push_back(bytes.data() + static_cast<size_t>(i) * row_bytes);
-        format.encode(&matrix[static_cast<size_t>(i * host.n_in)],
+        format.encode(&matrix[static_cast<size_t>(i * host.n_in)], nullptr,
                       bytes.data() + static_cast<size_t>(i) * row_bytes, host.n_in);
       }
       weights.push_back(*pack_weight(pages_.device(), pool_, dtype, host.n_in, rows));

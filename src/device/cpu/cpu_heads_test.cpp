@@ -30,7 +30,7 @@ std::vector<std::byte> encoded(const Numbers& numbers, DType dtype) {
   const Format& format = format_of(dtype);
   const auto n = std::ssize(numbers);
   std::vector<std::byte> bytes(static_cast<size_t>(format.bytes_of(n)));
-  format.encode(numbers.data(), bytes.data(), n);
+  format.encode(numbers.data(), nullptr, bytes.data(), n);
   return bytes;
 }
 

@@ -27,12 +27,13 @@ void decode_blocks(const void* src, float* dst, int64_t n) {
   }
 }
 
-template <class Block, void (*kEncode)(const float*, Block&)>
-void encode_blocks(const float* src, void* dst, int64_t n) {
+// As decode_blocks. kEncode gets the importance of the block's columns, or null.
+template <class Block, void (*kEncode)(const float*, const float*, Block&)>
+void encode_blocks(const float* src, const float* importance, void* dst, int64_t n) {
   auto* at = static_cast<std::byte*>(dst);
   for (int64_t i = 0; i < n; i += Block::kSize, at += sizeof(Block)) {
     Block block{};
-    kEncode(src + i, block);
+    kEncode(src + i, importance == nullptr ? nullptr : importance + i, block);
     std::memcpy(at, &block, sizeof(Block));
   }
 }

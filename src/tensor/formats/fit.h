@@ -361,12 +361,18 @@ OffsetFit<kSubBlocks> fit_offset(const OffsetSearch& search, const float* x, con
 }
 
 // How much an error at each of N numbers counts: |x| plus the root mean square of all, since large
-// weights move a dot product most. docs/journal has the comparison with even weights.
+// weights move a dot product most. docs/journal has the comparison with even weights. Importance
+// multiplies that; only its proportions within the N numbers matter. N numbers of no importance are
+// weighed as without it.
 template <int N>
-void error_weights(const float* x, float* w) {
+void error_weights(const float* x, const float* importance, float* w) {
   const float squares = lane_sum<N>([&](int i) { return x[i] * x[i]; });
   const float rms = std::sqrt(squares / static_cast<float>(N));
   for (int i = 0; i < N; ++i) w[i] = rms + std::fabs(x[i]);
+  const float top = importance == nullptr ? 0.0F : *std::max_element(importance, importance + N);
+  if (!(top > 0.0F)) return;
+  // Columns of no importance keep a trace of weight, so that their numbers are sane.
+  for (int i = 0; i < N; ++i) w[i] *= std::max(importance[i] / top, 1e-6F);
 }
 
 }  // namespace ruv

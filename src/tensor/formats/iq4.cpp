@@ -46,9 +46,9 @@ void put_indices(const float* x, float scale, uint8_t* q) {
 }
 
 // With one scale per block there is nothing to round together: the real scale is the answer.
-void encode_small(const float* x, BlockIQ4_NL& block) {
+void encode_small(const float* x, const float* importance, BlockIQ4_NL& block) {
   float w[32];
-  error_weights<32>(x, w);
+  error_weights<32>(x, importance, w);
   const float real = best_scale<32>(kIq4Search.levels, x, w, kIq4Search.reach, kIq4Search.n_steps);
   const float d = through_f16(real);
   block.d = f16_from_f32(d);
@@ -69,9 +69,9 @@ void decode_super(const BlockIQ4_XS& block, float* dst) {
   }
 }
 
-void encode_super(const float* x, BlockIQ4_XS& block) {
+void encode_super(const float* x, const float* importance, BlockIQ4_XS& block) {
   float w[kSuperBlock];
-  error_weights<kSuperBlock>(x, w);
+  error_weights<kSuperBlock>(x, importance, w);
   const auto fit = fit_scaled<8>(kIq4Search, x, w);
   block.d = f16_from_f32(fit.d);
   for (int s = 0; s < 8; ++s) {
@@ -88,14 +88,14 @@ void encode_super(const float* x, BlockIQ4_XS& block) {
 void decode_iq4_nl(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockIQ4_NL, decode_small>(src, dst, n);
 }
-void encode_iq4_nl(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockIQ4_NL, encode_small>(src, dst, n);
+void encode_iq4_nl(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockIQ4_NL, encode_small>(src, importance, dst, n);
 }
 void decode_iq4_xs(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockIQ4_XS, decode_super>(src, dst, n);
 }
-void encode_iq4_xs(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockIQ4_XS, encode_super>(src, dst, n);
+void encode_iq4_xs(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockIQ4_XS, encode_super>(src, importance, dst, n);
 }
 
 }  // namespace ruv

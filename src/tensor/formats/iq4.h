@@ -32,8 +32,8 @@ struct BlockIQ4_XS {
 static_assert(sizeof(BlockIQ4_XS) == 136);
 
 void decode_iq4_nl(const void* src, float* dst, int64_t n);
-void encode_iq4_nl(const float* src, void* dst, int64_t n);
+void encode_iq4_nl(const float* src, const float* importance, void* dst, int64_t n);
 void decode_iq4_xs(const void* src, float* dst, int64_t n);
-void encode_iq4_xs(const float* src, void* dst, int64_t n);
+void encode_iq4_xs(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

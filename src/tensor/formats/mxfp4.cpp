@@ -24,7 +24,7 @@ void decode_block(const BlockMxfp4& block, float* dst) {
 }
 
 // A block of zeros keeps e = 0.
-void encode_block(const float* x, BlockMxfp4& block) {
+void encode_block(const float* x, const float* /*importance*/, BlockMxfp4& block) {
   const float top = std::fabs(extreme(x, 32));
   if (top > 0.0F) {
     // The float32 logarithm, as the format's first writer has it: it may round up to a whole
@@ -56,8 +56,8 @@ int nearest_e2m1(float x, float d) {
 void decode_mxfp4(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockMxfp4, decode_block>(src, dst, n);
 }
-void encode_mxfp4(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockMxfp4, encode_block>(src, dst, n);
+void encode_mxfp4(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockMxfp4, encode_block>(src, importance, dst, n);
 }
 
 }  // namespace ruv

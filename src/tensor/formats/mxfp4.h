@@ -26,6 +26,6 @@ static_assert(sizeof(BlockMxfp4) == 17);
 int nearest_e2m1(float x, float d);
 
 void decode_mxfp4(const void* src, float* dst, int64_t n);
-void encode_mxfp4(const float* src, void* dst, int64_t n);
+void encode_mxfp4(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

@@ -45,7 +45,7 @@ void decode_block(const BlockNvfp4& block, float* dst) {
   }
 }
 
-void encode_block(const float* x, BlockNvfp4& block) {
+void encode_block(const float* x, const float* /*importance*/, BlockNvfp4& block) {
   for (int s = 0; s < 4; ++s, x += 16) {
     block.scales[s] = nearest_scale(std::fabs(extreme(x, 16)) / 6.0F);
     const float d = half_scale(block.scales[s]);
@@ -61,8 +61,8 @@ void encode_block(const float* x, BlockNvfp4& block) {
 void decode_nvfp4(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockNvfp4, decode_block>(src, dst, n);
 }
-void encode_nvfp4(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockNvfp4, encode_block>(src, dst, n);
+void encode_nvfp4(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockNvfp4, encode_block>(src, importance, dst, n);
 }
 
 }  // namespace ruv

@@ -19,6 +19,6 @@ static_assert(sizeof(BlockNvfp4) == 36);
 
 void decode_nvfp4(const void* src, float* dst, int64_t n);
 // Saturates at 2688 = 448 / 2 · 12; files hold a tensor's larger range in a scale of its own.
-void encode_nvfp4(const float* src, void* dst, int64_t n);
+void encode_nvfp4(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

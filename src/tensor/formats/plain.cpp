@@ -53,49 +53,49 @@ double to_f64(float value) { return static_cast<double>(value); }
 void decode_f32(const void* src, float* dst, int64_t n) {
   std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(float));
 }
-void encode_f32(const float* src, void* dst, int64_t n) {
+void encode_f32(const float* src, const float* /*importance*/, void* dst, int64_t n) {
   std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(float));
 }
 void decode_f64(const void* src, float* dst, int64_t n) {
   decode_each<double, to_f32<double>>(src, dst, n);
 }
-void encode_f64(const float* src, void* dst, int64_t n) {
+void encode_f64(const float* src, const float* /*importance*/, void* dst, int64_t n) {
   encode_each<double, to_f64>(src, dst, n);
 }
 void decode_f16(const void* src, float* dst, int64_t n) {
   decode_each<uint16_t, f32_from_f16>(src, dst, n);
 }
-void encode_f16(const float* src, void* dst, int64_t n) {
+void encode_f16(const float* src, const float* /*importance*/, void* dst, int64_t n) {
   encode_each<uint16_t, f16_from_f32>(src, dst, n);
 }
 void decode_bf16(const void* src, float* dst, int64_t n) {
   decode_each<uint16_t, f32_from_bf16>(src, dst, n);
 }
-void encode_bf16(const float* src, void* dst, int64_t n) {
+void encode_bf16(const float* src, const float* /*importance*/, void* dst, int64_t n) {
   encode_each<uint16_t, bf16_from_f32>(src, dst, n);
 }
 void decode_i8(const void* src, float* dst, int64_t n) {
   decode_each<int8_t, to_f32<int8_t>>(src, dst, n);
 }
-void encode_i8(const float* src, void* dst, int64_t n) {
+void encode_i8(const float* src, const float* /*importance*/, void* dst, int64_t n) {
   encode_each<int8_t, saturated<int8_t>>(src, dst, n);
 }
 void decode_i16(const void* src, float* dst, int64_t n) {
   decode_each<int16_t, to_f32<int16_t>>(src, dst, n);
 }
-void encode_i16(const float* src, void* dst, int64_t n) {
+void encode_i16(const float* src, const float* /*importance*/, void* dst, int64_t n) {
   encode_each<int16_t, saturated<int16_t>>(src, dst, n);
 }
 void decode_i32(const void* src, float* dst, int64_t n) {
   decode_each<int32_t, to_f32<int32_t>>(src, dst, n);
 }
-void encode_i32(const float* src, void* dst, int64_t n) {
+void encode_i32(const float* src, const float* /*importance*/, void* dst, int64_t n) {
   encode_each<int32_t, saturated<int32_t>>(src, dst, n);
 }
 void decode_i64(const void* src, float* dst, int64_t n) {
   decode_each<int64_t, to_f32<int64_t>>(src, dst, n);
 }
-void encode_i64(const float* src, void* dst, int64_t n) {
+void encode_i64(const float* src, const float* /*importance*/, void* dst, int64_t n) {
   encode_each<int64_t, saturated<int64_t>>(src, dst, n);
 }
 

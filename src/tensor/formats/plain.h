@@ -8,20 +8,20 @@
 namespace ruv {
 
 void decode_f32(const void* src, float* dst, int64_t n);
-void encode_f32(const float* src, void* dst, int64_t n);
+void encode_f32(const float* src, const float* importance, void* dst, int64_t n);
 void decode_f64(const void* src, float* dst, int64_t n);
-void encode_f64(const float* src, void* dst, int64_t n);
+void encode_f64(const float* src, const float* importance, void* dst, int64_t n);
 void decode_f16(const void* src, float* dst, int64_t n);
-void encode_f16(const float* src, void* dst, int64_t n);
+void encode_f16(const float* src, const float* importance, void* dst, int64_t n);
 void decode_bf16(const void* src, float* dst, int64_t n);
-void encode_bf16(const float* src, void* dst, int64_t n);
+void encode_bf16(const float* src, const float* importance, void* dst, int64_t n);
 void decode_i8(const void* src, float* dst, int64_t n);
-void encode_i8(const float* src, void* dst, int64_t n);
+void encode_i8(const float* src, const float* importance, void* dst, int64_t n);
 void decode_i16(const void* src, float* dst, int64_t n);
-void encode_i16(const float* src, void* dst, int64_t n);
+void encode_i16(const float* src, const float* importance, void* dst, int64_t n);
 void decode_i32(const void* src, float* dst, int64_t n);
-void encode_i32(const float* src, void* dst, int64_t n);
+void encode_i32(const float* src, const float* importance, void* dst, int64_t n);
 void decode_i64(const void* src, float* dst, int64_t n);
-void encode_i64(const float* src, void* dst, int64_t n);
+void encode_i64(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

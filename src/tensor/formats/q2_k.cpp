@@ -21,9 +21,9 @@ void decode_block(const BlockQ2_K& block, float* dst) {
   }
 }
 
-void encode_block(const float* x, BlockQ2_K& block) {
+void encode_block(const float* x, const float* importance, BlockQ2_K& block) {
   float w[kSuperBlock];
-  error_weights<kSuperBlock>(x, w);
+  error_weights<kSuperBlock>(x, importance, w);
   const auto fit = fit_offset<16>(kQ2Search, x, w);
   block.d = f16_from_f32(fit.d);
   block.dmin = f16_from_f32(fit.dmin);
@@ -44,8 +44,8 @@ void encode_block(const float* x, BlockQ2_K& block) {
 void decode_q2_k(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockQ2_K, decode_block>(src, dst, n);
 }
-void encode_q2_k(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockQ2_K, encode_block>(src, dst, n);
+void encode_q2_k(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockQ2_K, encode_block>(src, importance, dst, n);
 }
 
 }  // namespace ruv

@@ -21,6 +21,6 @@ struct BlockQ2_K {
 static_assert(sizeof(BlockQ2_K) == 84);
 
 void decode_q2_k(const void* src, float* dst, int64_t n);
-void encode_q2_k(const float* src, void* dst, int64_t n);
+void encode_q2_k(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

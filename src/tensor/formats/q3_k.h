@@ -22,6 +22,6 @@ struct BlockQ3_K {
 static_assert(sizeof(BlockQ3_K) == 110);
 
 void decode_q3_k(const void* src, float* dst, int64_t n);
-void encode_q3_k(const float* src, void* dst, int64_t n);
+void encode_q3_k(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

@@ -2,7 +2,7 @@
 // The range −8..7 then covers it exactly, whatever its sign.
 #include "tensor/formats/q4_0.h"
 
-#include "tensor/formats/block.h"
+#include "tensor/formats/fit_block.h"
 
 namespace ruv {
 namespace {
@@ -15,8 +15,11 @@ void decode_block(const BlockQ4_0& block, float* dst) {
   }
 }
 
-void encode_block(const float* x, BlockQ4_0& block) {
-  const float d = extreme(x, 32) / -8.0F;
+void encode_block(const float* x, const float* importance, BlockQ4_0& block) {
+  float d = extreme(x, 32) / -8.0F;
+  if (importance != nullptr) {
+    d = fit_block_scale<32>({-8.0F, 7.0F}, x, importance, 0.3F, 17);
+  }
   const float inverse = inverse_or_zero(d);
   block.d = f16_from_f32(d);
   for (int j = 0; j < 16; ++j) {
@@ -31,8 +34,8 @@ void encode_block(const float* x, BlockQ4_0& block) {
 void decode_q4_0(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockQ4_0, decode_block>(src, dst, n);
 }
-void encode_q4_0(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockQ4_0, encode_block>(src, dst, n);
+void encode_q4_0(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockQ4_0, encode_block>(src, importance, dst, n);
 }
 
 }  // namespace ruv

@@ -17,6 +17,6 @@ static_assert(sizeof(BlockQ4_0) == 18);
 
 void decode_q4_0(const void* src, float* dst, int64_t n);
 // The number of greatest magnitude becomes level 0 (−8).
-void encode_q4_0(const float* src, void* dst, int64_t n);
+void encode_q4_0(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

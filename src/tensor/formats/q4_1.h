@@ -18,6 +18,6 @@ struct BlockQ4_1 {
 static_assert(sizeof(BlockQ4_1) == 20);
 
 void decode_q4_1(const void* src, float* dst, int64_t n);
-void encode_q4_1(const float* src, void* dst, int64_t n);
+void encode_q4_1(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

@@ -39,6 +39,6 @@ struct BlockQ4_K {
 static_assert(sizeof(BlockQ4_K) == 144);
 
 void decode_q4_k(const void* src, float* dst, int64_t n);
-void encode_q4_k(const float* src, void* dst, int64_t n);
+void encode_q4_k(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

@@ -19,6 +19,6 @@ static_assert(sizeof(BlockQ5_0) == 22);
 
 void decode_q5_0(const void* src, float* dst, int64_t n);
 // The number of greatest magnitude becomes level 0 (−16).
-void encode_q5_0(const float* src, void* dst, int64_t n);
+void encode_q5_0(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

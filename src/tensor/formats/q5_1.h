@@ -20,6 +20,6 @@ struct BlockQ5_1 {
 static_assert(sizeof(BlockQ5_1) == 24);
 
 void decode_q5_1(const void* src, float* dst, int64_t n);
-void encode_q5_1(const float* src, void* dst, int64_t n);
+void encode_q5_1(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

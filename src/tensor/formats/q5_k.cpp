@@ -23,9 +23,9 @@ void decode_block(const BlockQ5_K& block, float* dst) {
   }
 }
 
-void encode_block(const float* x, BlockQ5_K& block) {
+void encode_block(const float* x, const float* importance, BlockQ5_K& block) {
   float w[kSuperBlock];
-  error_weights<kSuperBlock>(x, w);
+  error_weights<kSuperBlock>(x, importance, w);
   const auto fit = fit_offset<8>(kQ5Search, x, w);
   block.d = f16_from_f32(fit.d);
   block.dmin = f16_from_f32(fit.dmin);
@@ -48,8 +48,8 @@ void encode_block(const float* x, BlockQ5_K& block) {
 void decode_q5_k(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockQ5_K, decode_block>(src, dst, n);
 }
-void encode_q5_k(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockQ5_K, encode_block>(src, dst, n);
+void encode_q5_k(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockQ5_K, encode_block>(src, importance, dst, n);
 }
 
 }  // namespace ruv

@@ -25,6 +25,6 @@ struct BlockQ5_K {
 static_assert(sizeof(BlockQ5_K) == 176);
 
 void decode_q5_k(const void* src, float* dst, int64_t n);
-void encode_q5_k(const float* src, void* dst, int64_t n);
+void encode_q5_k(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

@@ -37,9 +37,9 @@ void put_level(BlockQ6_K& block, int i, int bits) {
   high = static_cast<uint8_t>(high | ((bits >> 4) << at.high_shift));
 }
 
-void encode_block(const float* x, BlockQ6_K& block) {
+void encode_block(const float* x, const float* importance, BlockQ6_K& block) {
   float w[kSuperBlock];
-  error_weights<kSuperBlock>(x, w);
+  error_weights<kSuperBlock>(x, importance, w);
   const auto fit = fit_scaled<16>(kQ6Search, x, w);
   block.d = f16_from_f32(fit.d);
   for (int s = 0; s < 16; ++s) {
@@ -56,8 +56,8 @@ void encode_block(const float* x, BlockQ6_K& block) {
 void decode_q6_k(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockQ6_K, decode_block>(src, dst, n);
 }
-void encode_q6_k(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockQ6_K, encode_block>(src, dst, n);
+void encode_q6_k(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockQ6_K, encode_block>(src, importance, dst, n);
 }
 
 }  // namespace ruv

@@ -22,6 +22,6 @@ struct BlockQ6_K {
 static_assert(sizeof(BlockQ6_K) == 210);
 
 void decode_q6_k(const void* src, float* dst, int64_t n);
-void encode_q6_k(const float* src, void* dst, int64_t n);
+void encode_q6_k(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

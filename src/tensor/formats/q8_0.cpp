@@ -1,7 +1,7 @@
 // Q8_0, Q8_1, Q8_K: the greatest magnitude becomes 127, the rest is rounded.
 #include "tensor/formats/q8_0.h"
 
-#include "tensor/formats/block.h"
+#include "tensor/formats/fit_block.h"
 
 namespace ruv {
 namespace {
@@ -31,13 +31,14 @@ int round_all(const float* x, float inverse, int8_t* q) {
   return sum;
 }
 
-void encode_plain(const float* x, BlockQ8_0& block) {
-  const float d = std::fabs(extreme(x, 32)) / 127.0F;
+void encode_plain(const float* x, const float* importance, BlockQ8_0& block) {
+  float d = std::fabs(extreme(x, 32)) / 127.0F;
+  if (importance != nullptr) d = fit_block_scale<32>({-127.0F, 127.0F}, x, importance, 0.01F, 9);
   round_all(x, inverse_or_zero(d), block.q);
   block.d = f16_from_f32(d);
 }
 
-void encode_summed(const float* x, BlockQ8_1& block) {
+void encode_summed(const float* x, const float* /*importance*/, BlockQ8_1& block) {
   const float d = std::fabs(extreme(x, 32)) / 127.0F;
   const int sum = round_all(x, inverse_or_zero(d), block.q);
   block.d = f16_from_f32(d);
@@ -45,7 +46,7 @@ void encode_summed(const float* x, BlockQ8_1& block) {
 }
 
 // The reference encoder maps the extreme number to −127 and rounds ties to even.
-void encode_super(const float* x, BlockQ8_K& block) {
+void encode_super(const float* x, const float* /*importance*/, BlockQ8_K& block) {
   const float top = extreme(x, 256);
   const float inverse = top == 0.0F ? 0.0F : -127.0F / top;
   for (int j = 0; j < 256; ++j) {
@@ -61,20 +62,20 @@ void encode_super(const float* x, BlockQ8_K& block) {
 void decode_q8_0(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockQ8_0, decode_plain>(src, dst, n);
 }
-void encode_q8_0(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockQ8_0, encode_plain>(src, dst, n);
+void encode_q8_0(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockQ8_0, encode_plain>(src, importance, dst, n);
 }
 void decode_q8_1(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockQ8_1, decode_summed>(src, dst, n);
 }
-void encode_q8_1(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockQ8_1, encode_summed>(src, dst, n);
+void encode_q8_1(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockQ8_1, encode_summed>(src, importance, dst, n);
 }
 void decode_q8_k(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockQ8_K, decode_super>(src, dst, n);
 }
-void encode_q8_k(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockQ8_K, encode_super>(src, dst, n);
+void encode_q8_k(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockQ8_K, encode_super>(src, importance, dst, n);
 }
 
 }  // namespace ruv

@@ -36,11 +36,11 @@ struct BlockQ8_K {
 static_assert(sizeof(BlockQ8_K) == 292);
 
 void decode_q8_0(const void* src, float* dst, int64_t n);
-void encode_q8_0(const float* src, void* dst, int64_t n);
+void encode_q8_0(const float* src, const float* importance, void* dst, int64_t n);
 void decode_q8_1(const void* src, float* dst, int64_t n);
-void encode_q8_1(const float* src, void* dst, int64_t n);
+void encode_q8_1(const float* src, const float* importance, void* dst, int64_t n);
 void decode_q8_k(const void* src, float* dst, int64_t n);
 // The number of greatest magnitude becomes −127.
-void encode_q8_k(const float* src, void* dst, int64_t n);
+void encode_q8_k(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

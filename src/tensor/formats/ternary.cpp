@@ -58,7 +58,7 @@ void decode_base3(const BlockTQ1_0& block, float* dst) {
   decode_run(block.last, kLast, d, dst);
 }
 
-void encode_base3(const float* x, BlockTQ1_0& block) {
+void encode_base3(const float* x, const float* /*importance*/, BlockTQ1_0& block) {
   int8_t digits[kSuperBlock];
   block.d = f16_from_f32(ternary_digits(x, digits));
   encode_run(digits, kWide, block.q);
@@ -74,7 +74,7 @@ void decode_bits(const BlockTQ2_0& block, float* dst) {
   }
 }
 
-void encode_bits(const float* x, BlockTQ2_0& block) {
+void encode_bits(const float* x, const float* /*importance*/, BlockTQ2_0& block) {
   int8_t digits[kSuperBlock];
   block.d = f16_from_f32(ternary_digits(x, digits));
   for (int i = 0; i < kSuperBlock; ++i) {
@@ -88,14 +88,14 @@ void encode_bits(const float* x, BlockTQ2_0& block) {
 void decode_tq1_0(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockTQ1_0, decode_base3>(src, dst, n);
 }
-void encode_tq1_0(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockTQ1_0, encode_base3>(src, dst, n);
+void encode_tq1_0(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockTQ1_0, encode_base3>(src, importance, dst, n);
 }
 void decode_tq2_0(const void* src, float* dst, int64_t n) {
   decode_blocks<BlockTQ2_0, decode_bits>(src, dst, n);
 }
-void encode_tq2_0(const float* src, void* dst, int64_t n) {
-  encode_blocks<BlockTQ2_0, encode_bits>(src, dst, n);
+void encode_tq2_0(const float* src, const float* importance, void* dst, int64_t n) {
+  encode_blocks<BlockTQ2_0, encode_bits>(src, importance, dst, n);
 }
 
 }  // namespace ruv

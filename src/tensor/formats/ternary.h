@@ -33,8 +33,8 @@ struct BlockTQ2_0 {
 static_assert(sizeof(BlockTQ2_0) == 66);
 
 void decode_tq1_0(const void* src, float* dst, int64_t n);
-void encode_tq1_0(const float* src, void* dst, int64_t n);
+void encode_tq1_0(const float* src, const float* importance, void* dst, int64_t n);
 void decode_tq2_0(const void* src, float* dst, int64_t n);
-void encode_tq2_0(const float* src, void* dst, int64_t n);
+void encode_tq2_0(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv
