@@ -1,5 +1,5 @@
 // ruvllm quantize: writes a model as a GGUF file with weights of another type, tensor by tensor.
-// Ctrl-C leaves no half-written file.
+// After Ctrl-C or a crash the same command continues where it was.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -61,6 +61,7 @@ Result<QuantizeSizes> write_quantized(const QuantizeCall& call) {
   options.n_threads = call.n_threads;
   options.requantize = call.requantize;
   options.replace = call.force;
+  options.resumable = true;
   options.on_tensor = [&](const QuantizeStep& step) {
     bar.update(static_cast<double>(step.index) / static_cast<double>(step.n_tensors));
     sizes.bytes_in += step.bytes_in;
@@ -68,7 +69,12 @@ Result<QuantizeSizes> write_quantized(const QuantizeCall& call) {
     sizes.n_tensors += 1;
     return !ctrl_c.interrupted();
   };
-  TRY(quantize_model(*file, call.type, call.out, options));
+  const Status status = quantize_model(*file, call.type, call.out, options);
+  if (status.code() == Code::cancelled) {
+    return fail(Code::cancelled, "{}; the same command continues from there, or remove {}.partial",
+                status.message(), call.out);
+  }
+  TRY(Status(status));
   return sizes;
 }
 

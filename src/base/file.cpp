@@ -42,9 +42,11 @@ Result<std::string> read_text_file(const std::string& path) {
 FileWriter::FileWriter(FileWriter&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       offset_(other.offset_),
+      n_kept_(other.n_kept_),
       path_(std::move(other.path_)),
       temporary_(std::move(other.temporary_)),
-      target_(std::move(other.target_)) {}
+      target_(std::move(other.target_)),
+      log_(std::move(other.log_)) {}
 
 SharedFileWriter::SharedFileWriter(SharedFileWriter&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),

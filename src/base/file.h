@@ -102,25 +102,41 @@ struct FileTarget {
   bool replace = false;  // a regular file that is there may go
   // Files that are read to make this one: they stay, under whatever name.
   std::vector<FileId> never = {};
+  // Without commit() what was written stays as "<path>.partial", with a log of hashes beside it,
+  // and the next resumable writer of this path continues from there, also after a crash.
+  bool resumable = false;
 };
 
+class WriteLog;
+
 // Writes a file in pieces under a temporary name in the same folder; commit() syncs and renames.
-// Destroyed without commit, or when commit fails, it removes the temporary file. A process that
-// wants to hear of a limit on the size of files ignores SIGXFSZ: then it is out_of_memory.
+// Destroyed without commit, or when commit fails, it removes the temporary file, unless that is
+// resumable. A process that wants to hear of a limit on the size of files ignores SIGXFSZ: then it
+// is out_of_memory.
 class FileWriter {
  public:
   // Fails: invalid (what is there may not be written over), not_found (the folder),
-  // out_of_memory (no room), internal. commit() looks again.
+  // out_of_memory (no room), unavailable (resumable, and another process writes it), internal.
+  // commit() looks again.
   static Result<FileWriter> create(const std::string& path, FileTarget target = {});
   FileWriter(FileWriter&& other) noexcept;
   FileWriter& operator=(FileWriter&&) = delete;
   ~FileWriter();
 
+  // Bytes that are there already from an earlier writer are only compared; from the first that
+  // differs on, nothing of it is kept.
   Status write(Bytes bytes);
   uint64_t offset() const { return offset_; }
+  // The file's first bytes that an earlier writer left whole; 0 where it is not resumable.
+  uint64_t n_kept() const { return n_kept_; }
+  // Passes n bytes that are kept. Requires: offset() + n <= n_kept().
+  void skip(uint64_t n);
   Status commit();
+  // Nothing will continue this: removes what was written. Only ~FileWriter may follow.
+  void discard();
 
  private:
+  static Result<FileWriter> resume(const std::string& path, FileTarget target);
   FileWriter(int fd, std::string path, std::string temporary, FileTarget target)
       : fd_(fd),
         path_(std::move(path)),
@@ -129,9 +145,11 @@ class FileWriter {
   Status finish();
   int fd_ = -1;
   uint64_t offset_ = 0;
+  uint64_t n_kept_ = 0;
   std::string path_;
   std::string temporary_;
   FileTarget target_;
+  std::shared_ptr<WriteLog> log_;  // null: not resumable
 };
 
 // Writes a file that is read through a mapping while it grows, under the name "<path>.partial",

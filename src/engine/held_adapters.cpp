@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "model/key_text.h"
+#include "base/key_text.h"
 
 namespace ruv {
 

@@ -185,19 +185,34 @@ Status GgufWriter::begin_tensors() {
   return pad_to(data_start_);
 }
 
-// Pads after the last byte of each tensor.
-Status GgufWriter::write(Bytes bytes) {
+void GgufWriter::begin_piece(uint64_t n) {
   CHECK(data_start_ != 0);
-  if (bytes.empty()) return {};
   while (current_ < tensors_.size() && tensors_[current_].n_bytes == 0) ++current_;
-  CHECK(current_ < tensors_.size() && bytes.size() <= tensors_[current_].n_bytes - written_);
-  TRY(file_.write(bytes));
-  written_ += bytes.size();
+  CHECK(current_ < tensors_.size() && n <= tensors_[current_].n_bytes - written_);
+}
+
+// Pads after the last byte of each tensor.
+Status GgufWriter::end_piece(uint64_t n) {
+  written_ += n;
   if (written_ < tensors_[current_].n_bytes) return {};
   ++current_;
   written_ = 0;
   // The last tensor is padded too: some readers map whole aligned pieces.
   return pad_to(padded(file_.offset()));
+}
+
+Status GgufWriter::write(Bytes bytes) {
+  if (bytes.empty()) return {};
+  begin_piece(bytes.size());
+  TRY(file_.write(bytes));
+  return end_piece(bytes.size());
+}
+
+Status GgufWriter::skip(uint64_t n) {
+  if (n == 0) return {};
+  begin_piece(n);
+  file_.skip(n);
+  return end_piece(n);
 }
 
 Status GgufWriter::commit() {

@@ -43,8 +43,15 @@ class GgufWriter {
   // The next bytes of the tensors: any number of calls per tensor, none across two.
   // Requires: after begin_tensors; no more bytes than the tensor has left.
   Status write(Bytes bytes);
+  // Whether the next n bytes of the tensors are there from an interrupted writer of the same file
+  // (FileTarget::resumable): skip() passes them.
+  bool has(uint64_t n) const { return file_.offset() + n <= file_.n_kept(); }
+  // Requires: as write(), and has(n).
+  Status skip(uint64_t n);
   // Requires: all bytes of all tensors were written.
   Status commit();
+  // As FileWriter::discard.
+  void discard() { file_.discard(); }
 
  private:
   struct Declared {
@@ -59,6 +66,8 @@ class GgufWriter {
   void begin_array(std::string_view key, uint32_t element_type, size_t n);
   void add_array(std::string_view key, const MetaArray& array);
   Status pad_to(uint64_t offset);
+  void begin_piece(uint64_t n);
+  Status end_piece(uint64_t n);
 
   FileWriter file_;
   std::string entries_;

@@ -9,6 +9,7 @@
 
 #include "base/folder.h"
 #include "base/worker_pool.h"
+#include "format/file_contents.h"
 #include "format/gguf_export.h"
 #include "format/gguf_writer.h"
 #include "format/quant_mix.h"
@@ -20,6 +21,8 @@ namespace {
 // Numbers converted between two writes; large enough for all threads, 16 MB as float32.
 constexpr int64_t kChunkNumbers = int64_t{1} << 22;
 constexpr uint32_t kQuantizationVersion = 2;
+// A hash of the source: of what add_contents() takes of it.
+constexpr std::string_view kSourceKey = "quantize.source_hash";
 constexpr float kGreatestF16 = 65504.0F;
 
 // A tensor with the format it will get.
@@ -134,7 +137,9 @@ Status TensorConversion::convert(const PlannedTensor& planned) {
 
 Status TensorConversion::convert_rows(const PlannedTensor& planned, Range rows) {
   const int64_t row_bytes = format_of(planned.to).bytes_of(planned.tensor.n_columns());
-  encoded_.resize(static_cast<size_t>((rows.end - rows.begin) * row_bytes));
+  const auto n_bytes = static_cast<size_t>((rows.end - rows.begin) * row_bytes);
+  if (out_.has(n_bytes)) return out_.skip(n_bytes);
+  encoded_.resize(n_bytes);
   bad_row_ = -1;
   workers_.run([&](int thread) {
     const Range part = part_of(rows.end - rows.begin, thread, workers_.n_threads());
@@ -189,6 +194,9 @@ Status write_header(const ModelFile& in, const QuantType& type,
   TRY(export_metadata(in, out));
   out.add_u32("general.file_type", type.file_type);
   out.add_u32("general.quantization_version", kQuantizationVersion);
+  KeyText contents;
+  add_contents(contents, in);
+  out.add_text(kSourceKey, fmt::format("{:016x}{:016x}", contents.hash(1), contents.hash(2)));
   for (const PlannedTensor& planned : plan) {
     out.declare_tensor(planned.tensor.name, planned.to, planned.tensor.shape);
   }
@@ -233,6 +241,24 @@ Result<std::vector<PlannedTensor>> checked_plan(const ModelFile& in, std::string
   return plan_tensors(in, *type, requantize);
 }
 
+// Pages of the model that were read are given back after each tensor.
+Status write_tensors(const ModelFile& in, const std::vector<PlannedTensor>& plan, GgufWriter& out,
+                     const std::string& out_path, const QuantizeOptions& options) {
+  TensorConversion conversion(in, out, options.n_threads);
+  for (size_t i = 0; i < plan.size(); ++i) {
+    QuantizeStep step = step_of(plan[i]);
+    step.index = static_cast<int64_t>(i);
+    step.n_tensors = static_cast<int64_t>(plan.size());
+    if (options.on_tensor && !options.on_tensor(step)) {
+      return fail(Code::cancelled, "{}: stopped before tensor '{}'", out_path,
+                  quoted_name(step.tensor));
+    }
+    TRY(conversion.convert(plan[i]));
+    in.drop_pages();
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<QuantizeSizes> quantized_sizes(const ModelFile& in, std::string_view type_name,
@@ -253,21 +279,14 @@ Status quantize_model(const ModelFile& in, std::string_view type_name, const std
     return fail(Code::invalid, "n_threads is {}; give 0 for one per core", options.n_threads);
   }
   const std::vector<PlannedTensor> plan = TRY(checked_plan(in, type_name, options.requantize));
-  GgufWriter out =
-      TRY(GgufWriter::create(out_path, {.replace = options.replace, .never = files_of(in)}));
+  GgufWriter out = TRY(GgufWriter::create(
+      out_path,
+      {.replace = options.replace, .never = files_of(in), .resumable = options.resumable}));
   TRY(write_header(in, *find_quant_type(type_name), plan, out));
-  TensorConversion conversion(in, out, options.n_threads);
-  for (size_t i = 0; i < plan.size(); ++i) {
-    QuantizeStep step = step_of(plan[i]);
-    step.index = static_cast<int64_t>(i);
-    step.n_tensors = static_cast<int64_t>(plan.size());
-    if (options.on_tensor && !options.on_tensor(step)) {
-      return fail(Code::cancelled, "{}: stopped before tensor '{}'", out_path,
-                  quoted_name(step.tensor));
-    }
-    TRY(conversion.convert(plan[i]));
-  }
-  return out.commit();
+  Status status = write_tensors(in, plan, out, out_path, options);
+  if (status.ok()) return out.commit();
+  if (status.code() != Code::cancelled) out.discard();
+  return status;
 }
 
 }  // namespace ruv

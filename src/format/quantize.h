@@ -27,7 +27,10 @@ struct QuantizeOptions {
   bool requantize = false;
   // Allows replacing a regular file at out_path, unless it is part of the input.
   bool replace = false;
-  // Called before each tensor; false stops with Code::cancelled and leaves no file.
+  // What was written before a crash or Code::cancelled stays as "<out_path>.partial", and the same
+  // call continues from there (FileTarget::resumable). Any other failure removes it.
+  bool resumable = false;
+  // Called before each tensor; false stops with Code::cancelled.
   std::function<bool(const QuantizeStep&)> on_tensor = {};
 };
 

@@ -46,6 +46,13 @@ class MadeModel final : public ModelFile {
   }
   std::string chat_template() const override { return chat_template_; }
 
+  // Makes the first number of a tensor infinite.
+  void spoil(std::string_view name) {
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      if (tensors_[i].name == name) numbers_[i]->front() = INFINITY;
+    }
+  }
+
   std::optional<TokenizerSpec> spec_;
   std::string chat_template_;
 
@@ -235,6 +242,50 @@ TEST(Quantize, ProgressCountsTensorsAndCanStop) {
   options.on_tensor = [](const QuantizeStep& step) { return step.index == 0; };
   EXPECT_EQ(quantize_model(model, "q4_0", path, options).code(), Code::cancelled);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// Only the tensor that was being converted is converted again: the others' rows are not read, which
+// here have numbers by then that no file may hold.
+TEST(Quantize, AnInterruptedFileIsContinued) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/out.gguf";
+  MadeModel model("gguf", "qwen2");
+  for (const char* name : {"blk.0.ffn_up.weight", "blk.1.ffn_up.weight", "blk.2.ffn_up.weight"})
+    model.add(name, {40, 512}, noise(40 * 512, 1));
+  ASSERT_TRUE(quantize_model(model, "q4_0", path).ok());
+  const std::string whole = read_text_file(path).value_or("");
+  std::filesystem::remove(path);
+
+  QuantizeOptions options{.resumable = true};
+  options.on_tensor = [](const QuantizeStep& step) { return step.index < 2; };
+  EXPECT_EQ(quantize_model(model, "q4_0", path, options).code(), Code::cancelled);
+  EXPECT_TRUE(file_exists(path + ".partial"));
+  model.spoil("blk.0.ffn_up.weight");
+  options.on_tensor = {};
+  const Status status = quantize_model(model, "q4_0", path, options);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(read_text_file(path).value_or(""), whole);
+
+  std::filesystem::remove(path);
+  EXPECT_EQ(quantize_model(model, "q4_0", path, options).code(), Code::corrupt);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "what cannot be finished goes";
+}
+
+TEST(Quantize, AnInterruptedFileOfAnotherTypeIsBegunAnew) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/out.gguf";
+  MadeModel model("gguf", "qwen2");
+  for (const char* name : {"blk.0.ffn_up.weight", "blk.1.ffn_up.weight"})
+    model.add(name, {40, 512}, noise(40 * 512, 1));
+  ASSERT_TRUE(quantize_model(model, "q5_0", path).ok());
+  const std::string whole = read_text_file(path).value_or("");
+  std::filesystem::remove(path);
+  QuantizeOptions options{.resumable = true};
+  options.on_tensor = [](const QuantizeStep& step) { return step.index < 1; };
+  EXPECT_EQ(quantize_model(model, "q4_0", path, options).code(), Code::cancelled);
+  options.on_tensor = {};
+  ASSERT_TRUE(quantize_model(model, "q5_0", path, options).ok());
+  EXPECT_EQ(read_text_file(path).value_or(""), whole);
 }
 
 TEST(Quantize, BytesDoNotDependOnThreads) {

@@ -5,11 +5,11 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/key_text.h"
 #include "base/tree.h"
 #include "learn/gated_step.h"
 #include "learn/usual_texts.h"
 #include "model/content_key.h"
-#include "model/key_text.h"
 
 namespace ruv {
 namespace {

@@ -3,9 +3,9 @@
 #include <bit>
 #include <cmath>
 
+#include "base/key_text.h"
 #include "model/adapter_rows.h"
 #include "model/file_rows.h"
-#include "model/key_text.h"
 #include "model/row_lengths.h"
 
 namespace ruv {

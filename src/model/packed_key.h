@@ -4,9 +4,9 @@
 
 #include <optional>
 
+#include "base/key_text.h"
 #include "device/packing.h"
 #include "format/model_file.h"
-#include "model/key_text.h"
 #include "model/packed_file.h"
 
 namespace ruv {

@@ -15,6 +15,8 @@ Result<FileWriter> FileWriter::create(const std::string& path, FileTarget) {
   return no_writing(path);
 }
 FileWriter::~FileWriter() = default;
+void FileWriter::discard() {}
+void FileWriter::skip(uint64_t) {}
 Status FileWriter::write(Bytes) { return no_writing(path_); }
 Status FileWriter::commit() { return no_writing(path_); }
 
