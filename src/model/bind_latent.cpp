@@ -11,7 +11,8 @@ MatrixRows part_of_heads(const MatrixRows& all, int64_t width, int64_t first, in
                   all.dtype,
                   all.n_in,
                   {},
-                  all.owned};
+                  all.owned,
+                  all.made};
   for (int64_t head = 0; head < std::ssize(all.rows); head += width) {
     const auto at = all.rows.begin() + head + first;
     part.rows.insert(part.rows.end(), at, at + n);

@@ -696,6 +696,7 @@ class Binder {
                     m_.file->path(), name_of(tensor));
       }
       rows.rows.insert(rows.rows.end(), more.rows.begin(), more.rows.end());
+      rows.made.insert(rows.made.end(), more.made.begin(), more.made.end());
     }
     return rows;
   }

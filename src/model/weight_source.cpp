@@ -17,10 +17,25 @@ constexpr int64_t kSliceBytes = int64_t{8} << 20;
 // The most of the model's file that is in memory besides what was packed from it.
 constexpr int64_t kReturnBytes = int64_t{32} << 20;
 
-// What a packed file says of a matrix; nothing for rows that do not lie in the model's files.
+// As hash_of_places, of rows that are made.
+std::optional<uint64_t> hash_of_made(const MatrixRows& matrix) {
+  KeyText key;
+  for (const auto& made : matrix.made) made->add_tensor(key);
+  for (const std::byte* const row : matrix.rows) {
+    const auto owner =
+        std::ranges::find_if(matrix.made, [&](const auto& m) { return m->has(row); });
+    if (owner == matrix.made.end()) return std::nullopt;
+    key.number(static_cast<uint64_t>(owner - matrix.made.begin()));
+    key.number(static_cast<uint64_t>((*owner)->index_of(row)));
+  }
+  return key.hash(1);
+}
+
+// What a packed file says of a matrix; nothing for rows that do not come from the model's files.
 std::optional<PackedMatrix> entry_of(const ModelFile& file, const Weight& weight,
                                      const MatrixRows& matrix) {
-  const std::optional<uint64_t> places = hash_of_places(file, matrix.rows);
+  const std::optional<uint64_t> places =
+      matrix.made.empty() ? hash_of_places(file, matrix.rows) : hash_of_made(matrix);
   if (!places || matrix.name.size() > UINT16_MAX) return std::nullopt;
   return PackedMatrix{.name = matrix.name,
                       .dtype = static_cast<uint8_t>(weight.dtype),
@@ -34,14 +49,15 @@ std::optional<PackedMatrix> entry_of(const ModelFile& file, const Weight& weight
 }  // namespace
 
 MatrixRows MatrixRows::part(int64_t first, int64_t n) const {
-  MatrixRows result{fmt::format("{}[{}+{}]", name, first, n), dtype, n_in, {}, owned};
+  MatrixRows result{fmt::format("{}[{}+{}]", name, first, n), dtype, n_in, {}, owned, made};
   result.rows.assign(rows.begin() + first, rows.begin() + first + n);
   return result;
 }
 
 MatrixRows MatrixRows::pick(std::span<const int64_t> chosen) const {
   const int64_t first = chosen.empty() ? 0 : chosen.front();
-  MatrixRows result{fmt::format("{}[{}:{}]", name, first, chosen.size()), dtype, n_in, {}, owned};
+  MatrixRows result{
+      fmt::format("{}[{}:{}]", name, first, chosen.size()), dtype, n_in, {}, owned, made};
   for (const int64_t row : chosen) result.rows.push_back(rows[static_cast<size_t>(row)]);
   return result;
 }
@@ -51,6 +67,7 @@ Result<MatrixRows> WeightSource::as_f32(MatrixRows matrix) const {
     matrix.dtype = DType::f32;
     return matrix;
   }
+  make(matrix);
   MatrixRows result{matrix.name, DType::f32, matrix.n_in, {}, nullptr};
   const int64_t n = std::ssize(matrix.rows) * matrix.n_in;
   result.owned = std::make_shared<Buffer>(TRY(Buffer::allocate(n * int64_t{sizeof(float)})));
@@ -61,6 +78,18 @@ Result<MatrixRows> WeightSource::as_f32(MatrixRows matrix) const {
     to += matrix.n_in;
   }
   return result;
+}
+
+void WeightSource::make(const MatrixRows& matrix) const {
+  make(matrix, {0, std::ssize(matrix.rows)});
+}
+
+void WeightSource::make(const MatrixRows& matrix, Range rows) const {
+  if (plan_.shapes_only) return;
+  const auto some =
+      std::span(matrix.rows)
+          .subspan(static_cast<size_t>(rows.begin), static_cast<size_t>(rows.end - rows.begin));
+  for (const auto& made : matrix.made) made->make(some, *pool_);
 }
 
 Status WeightSource::noted(const std::string& prefix, Status status) {
@@ -124,7 +153,7 @@ Result<MatrixRows> WeightSource::of_stack(const std::string& name, int64_t i, in
   return rows_of(tensor, fmt::format("{}[{}]", tensor.name, i), {i * n_out, (i + 1) * n_out});
 }
 
-// Rows whose numbers do not follow each other are copied.
+// Rows whose numbers do not follow each other are made.
 Result<MatrixRows> WeightSource::rows_of(const TensorInfo& tensor, std::string name,
                                          Range rows) const {
   const int64_t n_in = tensor.shape.back();
@@ -140,13 +169,9 @@ Result<MatrixRows> WeightSource::rows_of(const TensorInfo& tensor, std::string n
     }
     return result;
   }
-  const int64_t row_bytes = format_of(tensor.dtype).bytes_of(n_in);
-  result.owned =
-      std::make_shared<Buffer>(TRY(Buffer::allocate((rows.end - rows.begin) * row_bytes)));
-  std::byte* to = result.owned->get();
-  for (int64_t row = rows.begin; row < rows.end; ++row, to += row_bytes) {
-    tensor.copy_row(row, to);
-    result.rows.push_back(to);
+  result.made.push_back(TRY(MadeRows::create(tensor, rows)));
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    result.rows.push_back(result.made.front()->at(row));
   }
   return result;
 }
@@ -159,6 +184,7 @@ Result<MatrixRows> WeightSource::transpose_of(const MatrixRows& matrix) const {
   MatrixRows result{fmt::format("{}^T", matrix.name), dtype, n_in, {}, nullptr};
   result.rows.resize(static_cast<size_t>(n_out));
   if (plan_.shapes_only) return result;
+  make(matrix);
   const MatrixRows plain = has_blocks ? TRY(as_f32(matrix)) : matrix;
   const auto size = static_cast<size_t>(format_of(dtype).block_bytes);
   result.owned =
@@ -240,6 +266,9 @@ Status WeightSource::pack_slices(const Weight& weight, const MatrixRows& matrix,
     const Range groups{group, std::min(group + n_slice, weight.n_groups())};
     const int64_t n_bytes = (groups.end - groups.begin) * group_bytes;
     std::byte* const at = to != nullptr ? to + group * group_bytes : TRY(plan_.to->next(n_bytes));
+    const int64_t n_rows = std::ssize(matrix.rows);
+    make(matrix, {std::min(groups.begin * weight.group_rows, n_rows),
+                  std::min(groups.end * weight.group_rows, n_rows)});
     device_->packing().pack(weight, matrix.rows, groups, at, *pool_);
     ready(n_bytes);
   }
@@ -256,8 +285,13 @@ Status WeightSource::write_copy(const Buffer& packed) {
 }
 
 Result<PlainRows> WeightSource::take_rows(const MatrixRows& matrix, int64_t row_bytes) const {
+  make(matrix);
   PlainRows taken = TRY(device_->take_rows(matrix.rows, row_bytes));
-  if (taken.memory.owner == nullptr) taken.memory.owner = matrix.owned;
+  if (taken.memory.owner != nullptr) return taken;
+  taken.memory.owner = matrix.owned;
+  if (!matrix.made.empty()) {
+    taken.memory.owner = std::make_shared<std::vector<std::shared_ptr<MadeRows>>>(matrix.made);
+  }
   return taken;
 }
 
@@ -313,8 +347,7 @@ int64_t packed_bytes_of(const ModelFile& file, const Packing& packing) {
   for (const TensorInfo& tensor : file.tensors()) {
     const bool looked_up = tensor.name == "token_embd.weight" && !tied;
     const bool stacked = tensor.shape.size() == 3;
-    const bool copied = !tensor.has_whole_rows();
-    if ((tensor.shape.size() != 2 && !stacked) || copied || looked_up) continue;
+    if ((tensor.shape.size() != 2 && !stacked) || looked_up) continue;
     const int64_t n_out = tensor.shape[stacked ? 1 : 0];
     const Weight weight = packing.shape_of(tensor.dtype, tensor.shape.back(), n_out);
     if (weight.is_packed()) n_bytes += weight.packed_bytes() * (stacked ? tensor.shape[0] : 1);

@@ -10,6 +10,7 @@
 #include "device/packing.h"
 #include "format/model_file.h"
 #include "model/hparams.h"
+#include "model/made_rows.h"
 #include "model/packed_file.h"
 
 namespace ruv {
@@ -21,6 +22,9 @@ struct MatrixRows {
   int64_t n_in = 0;
   std::vector<const std::byte*> rows;
   std::shared_ptr<Buffer> owned;
+  // Memory of rows that have no numbers until WeightSource makes them: pack(), lookup(), as_f32()
+  // and transpose_of() do.
+  std::vector<std::shared_ptr<MadeRows>> made = {};
 
   // Rows [first, first + n): a fused projection's part.
   MatrixRows part(int64_t first, int64_t n) const;
@@ -50,11 +54,14 @@ class WeightSource {
       : file_(&file), device_(&device), pool_(&pool), plan_(std::move(plan)) {}
 
   bool has(std::string_view name) const { return file_->find_tensor(name) != nullptr; }
-  // Fails: not_found, corrupt (shape), each naming the tensor. n_out < 0: any number of rows.
+  // Fails: not_found, corrupt (shape), each naming the tensor. n_out < 0: any number of rows. What
+  // reads rows itself calls make() before.
   Result<MatrixRows> matrix(const std::string& name, int64_t n_out, int64_t n_in) const;
   // Matrix `i` of n in a tensor (n, n_out, n_in). Fails: as matrix().
   Result<MatrixRows> of_stack(const std::string& name, int64_t i, int64_t n, int64_t n_out,
                               int64_t n_in) const;
+  // Gives all rows their numbers, but where only shapes are wanted.
+  void make(const MatrixRows& matrix) const;
   // The transpose, in memory of its own: exactly the same numbers, in float32 where the matrix has
   // blocks of several. Fails: out_of_memory.
   Result<MatrixRows> transpose_of(const MatrixRows& matrix) const;
@@ -88,6 +95,7 @@ class WeightSource {
   Result<MatrixRows> rows_of(const TensorInfo& tensor, std::string name, Range rows) const;
   // Rows on the device, which keep those alive that do not lie in the file.
   Result<PlainRows> take_rows(const MatrixRows& matrix, int64_t row_bytes) const;
+  void make(const MatrixRows& matrix, Range rows) const;
   Status pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to);
   Status write_copy(const Buffer& packed);
   void ready(int64_t n_bytes);
