@@ -10,7 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const auto file = ruv::parse_gguf(span, "fuzz.gguf");
   if (!file) return file.error().message().starts_with("fuzz.gguf: ") ? 0 : (std::abort(), 0);
   for (const ruv::TensorInfo& tensor : file->tensors) {
-    const int64_t expected = ruv::format_of(tensor.dtype).bytes_of(tensor.n_elements());
+    const int64_t row_bytes = ruv::format_of(tensor.dtype).bytes_of(tensor.shape.back());
+    const int64_t expected = tensor.n_rows() * row_bytes;
     if (static_cast<int64_t>(tensor.bytes.size()) != expected) std::abort();
     const volatile std::byte* touched = tensor.bytes.data();
     (void)touched[0];

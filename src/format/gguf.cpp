@@ -55,6 +55,17 @@ constexpr OtherType kOtherTypes[] = {
     {32, "q4_0_4_8, removed"},   {33, "q4_0_8_8, removed"},   {36, "iq4_nl_4_4, removed"},
     {37, "iq4_nl_4_8, removed"}, {38, "iq4_nl_8_8, removed"}, {41, "q1_0"}};
 
+// Types of ik_llama.cpp that have the numbers of several rows of another type by turns.
+constexpr OtherType kInterleavedTypes[] = {
+    {202, "q4_0_r8"},    {206, "q5_0_r4"},   {208, "q8_0_r8"},    {210, "q2_k_r4"},
+    {211, "q3_k_r4"},    {212, "q4_k_r4"},   {213, "q5_k_r4"},    {214, "q6_k_r4"},
+    {216, "iq2_xxs_r4"}, {217, "iq2_xs_r4"}, {218, "iq3_xxs_r4"}, {219, "iq1_s_r4"},
+    {220, "iq4_nl_r4"},  {221, "iq3_s_r4"},  {222, "iq2_s_r4"},   {223, "iq4_xs_r8"},
+    {229, "iq1_m_r4"},   {230, "bf16_r16"},  {233, "q6_0_r4"},    {335, "iq2_bn_r4"},
+    {337, "iq2_k_r4"},   {338, "iq3_k_r4"},  {339, "iq4_k_r4"},   {340, "iq5_k_r4"},
+    {344, "iq4_ks_r4"},  {352, "iq5_ks_r4"}, {353, "mxfp4_r8"},   {397, "q8_k_r16"},
+    {398, "q8_kv_r8"},   {399, "q8_k_r8"}};
+
 // "31 (q4_0_4_4, removed)", or the number alone.
 std::string type_text(uint32_t id) {
   const auto* const known = std::ranges::find(kOtherTypes, id, &OtherType::id);
@@ -307,6 +318,17 @@ Result<uint64_t> GgufParser::read_dims(TensorInfo& tensor, const std::string& fi
   return n_elements;
 }
 
+// None where the number of bytes does not fit. Requires: rows of whole blocks.
+std::optional<uint64_t> bytes_of_rows(const Format& format, uint64_t n_rows, uint64_t n_columns) {
+  const auto blocks =
+      checked_multiply(n_rows, n_columns / static_cast<uint64_t>(format.block_size));
+  if (!blocks) return {};
+  const auto in_blocks = checked_multiply(*blocks, static_cast<uint64_t>(format.block_bytes));
+  const auto headers = checked_multiply(n_rows, static_cast<uint64_t>(format.header_bytes));
+  if (!in_blocks || !headers || *headers > UINT64_MAX - *in_blocks) return {};
+  return *in_blocks + *headers;
+}
+
 // Appends the tensor with a span of the right size whose place is set by place_tensors.
 Status GgufParser::read_tensor(std::vector<Placement>& placements) {
   TensorInfo tensor;
@@ -323,8 +345,8 @@ Status GgufParser::read_tensor(std::vector<Placement>& placements) {
                fmt::format("rows of {} numbers are not whole {} blocks of {}", tensor.shape.back(),
                            format->name, block_size));
   }
-  const auto n_bytes =
-      checked_multiply(n_elements / block_size, static_cast<uint64_t>(format->block_bytes));
+  const auto n_rows = n_elements / static_cast<uint64_t>(tensor.shape.back());
+  const auto n_bytes = bytes_of_rows(*format, n_rows, static_cast<uint64_t>(tensor.shape.back()));
   if (!n_bytes || *n_bytes > bytes_.size()) {
     return bad(4, field,
                fmt::format("{} numbers of type {} do not fit in the file ({} bytes)", n_elements,
@@ -345,11 +367,18 @@ Status GgufParser::read_tensor(std::vector<Placement>& placements) {
 // A tensor of an unknown type has bytes of an unknown number: they are not looked at.
 Status GgufParser::skip_tensor(const std::string& name, uint32_t type_id) {
   const std::string field = fmt::format("tensor '{}'", quoted_name(name));
-  const Status why = bad(4, field,
-                         fmt::format("tensor type {} is not supported; use the same model in "
-                                     "another format",
-                                     type_text(type_id)),
-                         Code::unsupported);
+  const auto* const interleaved = std::ranges::find(kInterleavedTypes, type_id, &OtherType::id);
+  const std::string text =
+      interleaved == std::end(kInterleavedTypes)
+          ? fmt::format("tensor type {} is not supported; use the same model in another format",
+                        type_text(type_id))
+          : fmt::format(
+                "tensor type {} ({}) has rows of ik_llama.cpp's type {} interleaved, which "
+                "is not read; quantise the model with its llama-quantize to that type, "
+                "without --repack",
+                type_id, interleaved->name,
+                interleaved->name.substr(0, interleaved->name.rfind("_r")));
+  const Status why = bad(4, field, text, Code::unsupported);
   TRY(reader_.read<uint64_t>(field));
   contents_.unread.emplace(name, why);
   return {};

@@ -167,6 +167,37 @@ TEST(Gguf, RefusesBrokenTensors) {
   }
 }
 
+// Rows of IQ1_BN are a scale, f16, and 13 bytes for 64 numbers.
+TEST(Gguf, RowsWithAHeaderLieOneAfterTheOther) {
+  const auto rows = [](uint64_t n, uint64_t n_bytes) {
+    return GgufBuilder(3, 1, 0).tensor("t", {64, n}, 134, 0).data(32, n_bytes);
+  };
+  const std::string bytes = rows(3, 45).bytes();
+  const auto file = parse(bytes);
+  ASSERT_TRUE(file) << file.error().message();
+  const TensorInfo& tensor = file->tensors[0];
+  EXPECT_EQ(tensor.bytes.size(), 45U);
+  EXPECT_EQ(tensor.row_offset(2), 30);
+  for (int64_t row = 0; row < 3; ++row) {
+    std::vector<float> numbers(64);
+    std::vector<float> expected(64);
+    tensor.decode_row(row, numbers.data());
+    format_of(DType::iq1_bn).decode(tensor.bytes.data() + 15 * row, expected.data(), 64);
+    EXPECT_EQ(numbers, expected) << row;
+  }
+  EXPECT_ERROR(rows(3, 44), "lies past the end");
+  EXPECT_ERROR(rows(uint64_t{1} << 56, 45), "do not fit in the file");
+}
+
+TEST(Gguf, InterleavedRowsAreRefusedByTheNameOfTheirType) {
+  const auto file = parse(GgufBuilder(3, 1, 0).tensor("t", {256, 4}, 339, 0).data(32, 64).bytes());
+  ASSERT_TRUE(file) << file.error().message();
+  ASSERT_EQ(file->unread.count("t"), 1U);
+  const std::string message = file->unread.at("t").message();
+  EXPECT_NE(message.find("type 339 (iq4_k_r4)"), std::string::npos) << message;
+  EXPECT_NE(message.find("type iq4_k interleaved"), std::string::npos) << message;
+}
+
 TEST(Gguf, RefusesOverlapAndQuotesNamesSafely) {
   GgufBuilder overlap(3, 2, 0);
   overlap.tensor("a", {9}, kF32, 0).tensor("b\n\xFF", {1}, kF32, 32).data(32, 64);
@@ -192,7 +223,7 @@ void expect_safe(const std::string& bytes, const std::string& what) {
     EXPECT_GE(tensor.bytes.data(), begin) << what;
     EXPECT_LE(tensor.bytes.data() + tensor.bytes.size(), begin + exact.size()) << what;
     EXPECT_EQ(static_cast<int64_t>(tensor.bytes.size()),
-              format_of(tensor.dtype).bytes_of(tensor.n_elements()))
+              tensor.n_rows() * format_of(tensor.dtype).bytes_of(tensor.shape.back()))
         << what;
   }
 }

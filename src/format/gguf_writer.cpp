@@ -150,7 +150,9 @@ void GgufWriter::declare_tensor(std::string_view name, DType dtype,
   int64_t n = 1;
   for (const int64_t length : shape) n *= length;
   CHECK(shape.empty() || shape.back() % format.block_size == 0);
-  const auto n_bytes = static_cast<uint64_t>(format.bytes_of(n));
+  const int64_t n_columns = shape.empty() ? 1 : shape.back();
+  const int64_t n_rows = n_columns == 0 ? 0 : n / n_columns;
+  const auto n_bytes = static_cast<uint64_t>(n_rows * format.bytes_of(n_columns));
   tensors_.push_back(
       {std::string(name), dtype, {shape.begin(), shape.end()}, n_bytes, end_of_tensors_});
   end_of_tensors_ = padded(end_of_tensors_ + n_bytes);

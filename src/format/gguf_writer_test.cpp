@@ -111,6 +111,7 @@ TEST(GgufWriter, TensorsStandAlignedAndWhole) {
   const std::vector<int64_t> two{2, 32};
   writer->declare_tensor("first", DType::f32, one);
   writer->declare_tensor("second", DType::q8_0, two);
+  writer->declare_tensor("third", DType::q8_kv, two);  // rows of 8 bytes and 32
   ASSERT_TRUE(writer->begin_tensors().ok());
   const std::vector<float> numbers{1.0F, 2.0F, 3.0F};
   const Bytes raw = std::as_bytes(std::span(numbers));
@@ -118,6 +119,8 @@ TEST(GgufWriter, TensorsStandAlignedAndWhole) {
   ASSERT_TRUE(writer->write(raw.subspan(5)).ok());
   const std::string blocks(68, 'q');
   ASSERT_TRUE(writer->write(as_bytes(blocks)).ok());
+  const std::string rows(80, 'r');
+  ASSERT_TRUE(writer->write(as_bytes(rows)).ok());
   EXPECT_FALSE(file_exists(path));
   ASSERT_TRUE(writer->commit().ok());
 
@@ -125,7 +128,8 @@ TEST(GgufWriter, TensorsStandAlignedAndWhole) {
   ASSERT_TRUE(file.has_value());
   const auto contents = read_back(path, *file);
   ASSERT_TRUE(contents.has_value()) << contents.error().message();
-  ASSERT_EQ(contents->tensors.size(), 2U);
+  ASSERT_EQ(contents->tensors.size(), 3U);
+  EXPECT_EQ(as_text(contents->tensors[2].bytes), rows);
   EXPECT_EQ(contents->tensors[0].shape, one);
   EXPECT_EQ(contents->tensors[1].shape, two);
   EXPECT_EQ(contents->tensors[1].dtype, DType::q8_0);

@@ -46,6 +46,26 @@ enum class DType : uint8_t {
   tq2_0 = 35,
   mxfp4 = 39,
   nvfp4 = 40,
+  // Formats of ik_llama.cpp, whose ids are from 133 on.
+  q6_0 = 133,
+  iq1_bn = 134,
+  iq2_bn = 135,
+  iq2_k = 137,
+  iq3_k = 138,
+  iq4_k = 139,
+  iq5_k = 140,
+  iq6_k = 141,
+  iq4_ks = 144,
+  iq2_ks = 145,
+  iq4_kss = 146,
+  q8_kv = 151,
+  iq5_ks = 152,
+  iq2_kt = 153,
+  iq3_kt = 154,
+  iq4_kt = 155,
+  iq3_ks = 156,
+  iq2_kl = 157,
+  iq1_kt = 158,
 };
 
 }  // namespace ruv

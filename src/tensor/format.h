@@ -1,8 +1,9 @@
 // Format: one row per DType that says how a block of numbers is stored and what it means. The
 // decode function defines the meaning; kernels are faster ways to the same numbers.
 //
-// A tensor row is a sequence of blocks. A block is the smallest unit that can be decoded:
-// block_size numbers in block_bytes bytes, with no alignment and no reference to other blocks.
+// A tensor row is a sequence of blocks: block_size numbers in block_bytes bytes, with no alignment.
+// Most formats have nothing else, and then any run of whole blocks can be decoded. A few keep what
+// all blocks of a row share in a header of header_bytes in front of them, and are decoded by rows.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ struct Format {
   const char* name;  // lower case, as on the command line: "q4_k"
   int block_size;    // numbers in a block; 1 for plain types
   int block_bytes;
-  // Writes n numbers as float32. Requires: n is a multiple of block_size; src holds n / block_size
-  // · block_bytes bytes, at any alignment.
+  // Writes n numbers as float32. Requires: n is a multiple of block_size; src holds bytes_of(n)
+  // bytes, at any alignment, and with a header the n numbers are a whole row.
   void (*decode)(const void* src, float* dst, int64_t n);
   // The inverse; null where the program only reads the format. The legacy formats round as the
   // standard's encoder does, those with sub-blocks search for a small error (formats/fit.h).
@@ -33,8 +34,10 @@ struct Format {
   // of threads, and equal input gives equal bytes on every machine.
   void (*encode)(const float* src, const float* importance, void* dst, int64_t n);
 
-  // Bytes taken by n numbers. Requires: n is a multiple of block_size.
-  int64_t bytes_of(int64_t n) const { return n / block_size * block_bytes; }
+  int header_bytes = 0;  // in front of each row
+
+  // Bytes taken by n numbers of one row. Requires: n is a multiple of block_size.
+  int64_t bytes_of(int64_t n) const { return header_bytes + n / block_size * block_bytes; }
 };
 
 // All formats, in the order of their ids.

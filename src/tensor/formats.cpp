@@ -2,6 +2,10 @@
 #include <array>
 
 #include "tensor/format.h"
+#include "tensor/formats/ik_bits.h"
+#include "tensor/formats/ik_k.h"
+#include "tensor/formats/ik_ks.h"
+#include "tensor/formats/ik_kt.h"
 #include "tensor/formats/iq1.h"
 #include "tensor/formats/iq2.h"
 #include "tensor/formats/iq3.h"
@@ -19,6 +23,7 @@
 #include "tensor/formats/q5_k.h"
 #include "tensor/formats/q6_k.h"
 #include "tensor/formats/q8_0.h"
+#include "tensor/formats/row_blocks.h"
 #include "tensor/formats/ternary.h"
 
 namespace ruv {
@@ -58,6 +63,25 @@ constexpr Format kFormats[] = {
     {DType::tq2_0, "tq2_0", 256, sizeof(BlockTQ2_0), decode_tq2_0, encode_tq2_0},
     {DType::mxfp4, "mxfp4", 32, sizeof(BlockMxfp4), decode_mxfp4, encode_mxfp4},
     {DType::nvfp4, "nvfp4", 64, sizeof(BlockNvfp4), decode_nvfp4, encode_nvfp4},
+    {DType::q6_0, "q6_0", 32, sizeof(BlockQ6_0), decode_q6_0, nullptr},
+    {DType::iq1_bn, "iq1_bn", 64, sizeof(BlockIQ1_BN), decode_iq1_bn, nullptr, kHalfHeader},
+    {DType::iq2_bn, "iq2_bn", 64, sizeof(BlockIQ2_BN), decode_iq2_bn, nullptr, kFloatHeader},
+    {DType::iq2_k, "iq2_k", 256, sizeof(BlockIQ2_K), decode_iq2_k, nullptr},
+    {DType::iq3_k, "iq3_k", 256, sizeof(BlockIQ3_K), decode_iq3_k, nullptr},
+    {DType::iq4_k, "iq4_k", 256, sizeof(BlockIQ4_K), decode_iq4_k, nullptr},
+    {DType::iq5_k, "iq5_k", 256, sizeof(BlockIQ5_K), decode_iq5_k, nullptr},
+    {DType::iq6_k, "iq6_k", 256, sizeof(BlockIQ6_K), decode_iq6_k, nullptr},
+    {DType::iq4_ks, "iq4_ks", 256, sizeof(BlockIQ4_KS), decode_iq4_ks, nullptr, kFloatHeader},
+    {DType::iq2_ks, "iq2_ks", 256, sizeof(BlockIQ2_KS), decode_iq2_ks, nullptr, kHalfHeader},
+    {DType::iq4_kss, "iq4_kss", 256, sizeof(BlockIQ4_KSS), decode_iq4_kss, nullptr, kFloatHeader},
+    {DType::q8_kv, "q8_kv", 32, sizeof(BlockQ8_KV), decode_q8_kv, nullptr, kKvHeader},
+    {DType::iq5_ks, "iq5_ks", 256, sizeof(BlockIQ5_KS), decode_iq5_ks, nullptr, kFloatHeader},
+    {DType::iq2_kt, "iq2_kt", 256, sizeof(BlockIQ2_KT), decode_iq2_kt, nullptr, kFloatHeader},
+    {DType::iq3_kt, "iq3_kt", 256, sizeof(BlockIQ3_KT), decode_iq3_kt, nullptr, kFloatHeader},
+    {DType::iq4_kt, "iq4_kt", 256, sizeof(BlockIQ4_KT), decode_iq4_kt, nullptr, kFloatHeader},
+    {DType::iq3_ks, "iq3_ks", 256, sizeof(BlockIQ3_KS), decode_iq3_ks, nullptr, kHalfHeader},
+    {DType::iq2_kl, "iq2_kl", 256, sizeof(BlockIQ2_KL), decode_iq2_kl, nullptr, kHalfHeader},
+    {DType::iq1_kt, "iq1_kt", 256, sizeof(BlockIQ1_KT), decode_iq1_kt, nullptr, kFloatHeader},
 };
 
 // Rows are in the order of ids, so the last row has the greatest.

@@ -24,8 +24,8 @@ struct Golden {
 };
 
 struct GoldenFile {
-  MappedFile file;
-  std::vector<float> input;
+  std::vector<MappedFile> files;  // of the standard's formats, and of ik_llama.cpp's
+  std::vector<float> input;       // of the first
   std::map<std::string, Golden> formats;
 };
 
@@ -35,12 +35,13 @@ std::vector<float> floats(Bytes bytes) {
   return numbers;
 }
 
-Result<GoldenFile> load_goldens() {
-  GoldenFile golden{
-      TRY(MappedFile::open(RUV_SOURCE_DIR "/tests/golden/formats/formats.bin")), {}, {}};
-  ByteReader reader(golden.file.bytes(), golden.file.path());
+Status add_goldens(const char* path, GoldenFile& golden) {
+  golden.files.push_back(TRY(MappedFile::open(path)));
+  const MappedFile& file = golden.files.back();
+  ByteReader reader(file.bytes(), file.path());
   const auto n_input = TRY(reader.read<uint32_t>("n"));
-  golden.input = floats(TRY(reader.take(n_input * sizeof(float), "input")));
+  const std::vector<float> input = floats(TRY(reader.take(n_input * sizeof(float), "input")));
+  if (golden.input.empty()) golden.input = input;
   while (reader.remaining() > 0) {
     const std::string name(as_text(TRY(reader.take(16, "name"))).data());
     Golden& entry = golden.formats[name];
@@ -51,6 +52,13 @@ Result<GoldenFile> load_goldens() {
     entry.encoded = TRY(reader.take(TRY(reader.read<uint32_t>("n_encoded")), "encoded"));
     entry.peer_error = TRY(reader.read<double>("peer_error"));
   }
+  return {};
+}
+
+Result<GoldenFile> load_goldens() {
+  GoldenFile golden;
+  TRY(add_goldens(RUV_SOURCE_DIR "/tests/golden/formats/formats.bin", golden));
+  TRY(add_goldens(RUV_SOURCE_DIR "/tests/golden/formats/ik_formats.bin", golden));
   return golden;
 }
 
@@ -103,13 +111,14 @@ TEST(Formats, TableIsInOrderAndFindsEveryRow) {
     EXPECT_EQ(&format_of(format.dtype), &format);
     EXPECT_EQ(find_format(static_cast<uint32_t>(id)), &format);
     EXPECT_EQ(find_format(std::string_view(format.name)), &format);
-    EXPECT_EQ(format.bytes_of(format.block_size * 3), format.block_bytes * 3);
+    EXPECT_EQ(format.bytes_of(format.block_size * 3), format.header_bytes + format.block_bytes * 3);
   }
-  EXPECT_EQ(all_formats().size(), 33U);
+  EXPECT_EQ(all_formats().size(), 52U);
 }
 
 TEST(Formats, UnknownIdsAndNamesAreNull) {
-  for (const uint32_t id : {4U, 5U, 31U, 32U, 33U, 36U, 37U, 38U, 41U, 255U, 0xFFFFFFFFU}) {
+  for (const uint32_t id : {4U, 5U, 31U, 32U, 33U, 36U, 37U, 38U, 41U, 136U, 142U, 143U, 147U, 159U,
+                            255U, 0xFFFFFFFFU}) {
     EXPECT_EQ(find_format(id), nullptr) << id;
   }
   EXPECT_EQ(find_format("q4_2"), nullptr);
