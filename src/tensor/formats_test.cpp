@@ -202,10 +202,13 @@ TEST(Formats, SearchedEncodersWriteTheBytesTheyWrote) {
     uint64_t hash;
   };
   constexpr Row kRows[] = {
-      {"q2_k", 0x592bb3474552ad2fULL},   {"q3_k", 0xa51ed6cdd2d9dd2fULL},
-      {"q4_k", 0x803d494fd429e76cULL},   {"q5_k", 0x41a54253a4a66121ULL},
-      {"q6_k", 0xf0cd0cfe05174908ULL},   {"iq4_nl", 0xc7de3e309a1ff00eULL},
-      {"iq4_xs", 0xdca877e30bacd878ULL},
+      {"q2_k", 0x592bb3474552ad2fULL},    {"q3_k", 0xa51ed6cdd2d9dd2fULL},
+      {"q4_k", 0x803d494fd429e76cULL},    {"q5_k", 0x41a54253a4a66121ULL},
+      {"q6_k", 0xf0cd0cfe05174908ULL},    {"iq4_nl", 0xc7de3e309a1ff00eULL},
+      {"iq4_xs", 0xdca877e30bacd878ULL},  {"iq1_s", 0xcaaa3506f801e533ULL},
+      {"iq1_m", 0x21066960c53c3345ULL},   {"iq2_xxs", 0xcded661f8e84663bULL},
+      {"iq2_xs", 0x8e407c313f97e4b4ULL},  {"iq2_s", 0xa4d9c6402a9493feULL},
+      {"iq3_xxs", 0x98c90e664ae51bf4ULL}, {"iq3_s", 0x9637ab10804c99e4ULL},
   };
   int checked = 0;
   for (const Row& row : kRows) {
@@ -215,7 +218,7 @@ TEST(Formats, SearchedEncodersWriteTheBytesTheyWrote) {
     EXPECT_EQ(fnv1a(encoded(*format, golden->input)), row.hash) << row.name;
     ++checked;
   }
-  EXPECT_EQ(checked, 7);
+  EXPECT_EQ(checked, 14);
 }
 
 TEST(Formats, SearchedEncodersLoseNoMoreThanThePeer) {
@@ -229,7 +232,7 @@ TEST(Formats, SearchedEncodersLoseNoMoreThanThePeer) {
     EXPECT_LE(squared_error(round_trip(format, x), x), 1.02 * peer) << format.name;
     ++checked;
   }
-  EXPECT_EQ(checked, 7);
+  EXPECT_EQ(checked, 14);
 }
 
 // Root mean square error on normal numbers, relative to their size, and the greatest error relative
@@ -239,19 +242,40 @@ struct Bound {
   double rms;
   double worst;
   float top = INFINITY;  // the greatest magnitude it holds; beyond, it saturates
+  // Codebooks do not have every pattern, and even counts of signs make some of them wrong: what the
+  // corners allow is this much wider.
+  float slack = 1.0F;
 };
 constexpr Bound kBounds[] = {
-    {"f32", 0.0, 0.0},        {"f16", 2.3e-4, 5e-4},
-    {"bf16", 1.9e-3, 4e-3},   {"f64", 0.0, 0.0},
-    {"q4_0", 0.094, 0.13},    {"q4_1", 0.086, 0.073},
-    {"q5_0", 0.047, 0.065},   {"q5_1", 0.042, 0.036},
-    {"q8_0", 0.0059, 0.0047}, {"q8_1", 0.0059, 0.0047},
-    {"q2_k", 0.29, 0.45},     {"q3_k", 0.156, 0.25},
-    {"q4_k", 0.077, 0.118},   {"q5_k", 0.038, 0.044},
-    {"q6_k", 0.0184, 0.021},  {"q8_k", 0.0077, 0.0044},
-    {"iq4_nl", 0.08, 0.15},   {"iq4_xs", 0.081, 0.14},
-    {"tq1_0", 0.88, 0.51},    {"tq2_0", 0.88, 0.51},
-    {"mxfp4", 0.127, 0.26},   {"nvfp4", 0.106, 0.19, 2688.0F},
+    {"f32", 0.0, 0.0},
+    {"f16", 2.3e-4, 5e-4},
+    {"bf16", 1.9e-3, 4e-3},
+    {"f64", 0.0, 0.0},
+    {"q4_0", 0.094, 0.13},
+    {"q4_1", 0.086, 0.073},
+    {"q5_0", 0.047, 0.065},
+    {"q5_1", 0.042, 0.036},
+    {"q8_0", 0.0059, 0.0047},
+    {"q8_1", 0.0059, 0.0047},
+    {"q2_k", 0.29, 0.45},
+    {"q3_k", 0.156, 0.25},
+    {"q4_k", 0.077, 0.118},
+    {"q5_k", 0.038, 0.044},
+    {"q6_k", 0.0184, 0.021},
+    {"q8_k", 0.0077, 0.0044},
+    {"iq4_nl", 0.08, 0.15},
+    {"iq4_xs", 0.081, 0.14},
+    {"tq1_0", 0.88, 0.51},
+    {"tq2_0", 0.88, 0.51},
+    {"mxfp4", 0.127, 0.26},
+    {"nvfp4", 0.106, 0.19, 2688.0F},
+    {"iq1_s", 0.5, 0.9, INFINITY, 9.0F},
+    {"iq1_m", 0.46, 0.9, INFINITY, 9.0F},
+    {"iq2_xxs", 0.38, 0.9, INFINITY, 9.0F},
+    {"iq2_xs", 0.33, 0.9, INFINITY, 9.0F},
+    {"iq2_s", 0.27, 0.9, INFINITY, 9.0F},
+    {"iq3_xxs", 0.2, 0.9, INFINITY, 9.0F},
+    {"iq3_s", 0.15, 0.9, INFINITY, 9.0F},
 };
 
 TEST(Formats, RoundTripStaysWithinBounds) {
@@ -338,7 +362,7 @@ TEST(Formats, CornersStayFiniteAndNear) {
       for (size_t i = 0; i < back.size(); ++i) {
         ASSERT_TRUE(std::isfinite(back[i])) << format.name << ", " << corner.what << ", " << i;
         const float held = std::clamp(corner.x[i], -bound.top, bound.top);
-        ASSERT_LE(std::fabs(back[i] - held), corner.allowed * top)
+        ASSERT_LE(std::fabs(back[i] - held), bound.slack * corner.allowed * top)
             << format.name << ", " << corner.what << ", number " << i << ": " << back[i] << " for "
             << corner.x[i];
       }

@@ -3,7 +3,7 @@
 
 For each format: random block bytes and the float32 they decode to; where gguf can encode, the bytes
 it makes of one shared input; where only llama.cpp encodes by rounding alone (NVFP4), the bytes that
-it makes; where it searches (K types, IQ4), the squared error of its encoding of that input. Formats
+it makes; where it searches (K and IQ types), the squared error of its encoding of that input. Formats
 gguf does not decode (integers, F64, Q8_1, Q8_K) are decoded here by their layout.
 
 Second witness: when llama_cpp is installed, every decoding is compared bit by bit with
@@ -35,7 +35,9 @@ HALVES = {
 }
 FORMATS = [t for t in T if t.name != "Q1_0"]
 ROUNDED = ["NVFP4"]  # by llama.cpp alone
-SEARCHED = ["Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS"]
+SEARCHED = ["Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "IQ1_S", "IQ1_M",
+            "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"]
+WEIGHED = ["IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS"]  # not written without weights: all are 1
 INTEGERS = {"I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64, "F64": np.float64}
 
 
@@ -108,8 +110,10 @@ def peer_encoded(peer, t, x):
     block_size, block_bytes = SIZES[t]
     out = np.zeros(x.size // block_size * block_bytes, np.uint8)
     i64 = ctypes.c_int64
+    ones = np.ones(256, np.float32)
     peer.ggml_quantize_chunk(ctypes.c_int(int(t)), pointer(x), pointer(out), i64(0),
-                             i64(x.size // 256), i64(256), None)
+                             i64(x.size // 256), i64(256),
+                             pointer(ones) if t.name in WEIGHED else None)
     return out
 
 

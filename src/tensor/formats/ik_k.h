@@ -15,7 +15,7 @@
 //   IQ6_K, 212 bytes: 0..1 d; 2..3 u16: bit s: the level is raised by 1; 4+s scale s, i8;
 //   20..147 low 4 bits; 148..211 high 2 bits. The level of index q is a cubic polynomial.
 //
-// Indices of 2 bits: number 32 g + j at bit 2 (g mod 4) of byte 32 (g / 4) + j. Of 4 bits in IQ4_K:
+// Two bits of an index: number 32 g + j at bit 2 (g mod 4) of byte 32 (g / 4) + j. Four in IQ4_K:
 // number 32 g + j in byte 16 g + j mod 16, low nibble if j < 16; in IQ5_K and IQ6_K: number
 // 64 b + j in byte 32 b + j mod 32, low nibble if j < 32.
 #pragma once

@@ -1,5 +1,5 @@
 // IQ1_S, IQ1_M: 256 numbers as 32 entries of a codebook of 8 ternary digits, all moved by ±1/8.
-// value = d · (2 · scale + 1) · (digit ± 0.125). We only read them.
+// value = d · (2 · scale + 1) · (digit ± 0.125).
 //
 //   IQ1_S, 50 bytes                          IQ1_M, 56 bytes
 //   0..1    d, f16                           0+j     low 8 bits of entry j
@@ -31,6 +31,8 @@ struct BlockIQ1_M {
 static_assert(sizeof(BlockIQ1_M) == 56);
 
 void decode_iq1_s(const void* src, float* dst, int64_t n);
+void encode_iq1_s(const float* src, const float* importance, void* dst, int64_t n);
 void decode_iq1_m(const void* src, float* dst, int64_t n);
+void encode_iq1_m(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

@@ -1,5 +1,5 @@
 // IQ2_XXS, IQ2_XS, IQ2_S: 256 numbers as 32 entries of a codebook of 8 magnitudes each, with signs
-// and four-bit scales. value = d · (0.5 + scale) · 0.25 · magnitude · sign. We only read them.
+// and four-bit scales. value = d · (0.5 + scale) · 0.25 · magnitude · sign.
 //
 //   IQ2_XXS, 66 bytes              IQ2_XS, 74 bytes               IQ2_S, 82 bytes
 //   0..1    d, f16                 0..1    d, f16                 0..1    d, f16
@@ -40,7 +40,10 @@ struct BlockIQ2_S {
 static_assert(sizeof(BlockIQ2_S) == 82);
 
 void decode_iq2_xxs(const void* src, float* dst, int64_t n);
+void encode_iq2_xxs(const float* src, const float* importance, void* dst, int64_t n);
 void decode_iq2_xs(const void* src, float* dst, int64_t n);
+void encode_iq2_xs(const float* src, const float* importance, void* dst, int64_t n);
 void decode_iq2_s(const void* src, float* dst, int64_t n);
+void encode_iq2_s(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv

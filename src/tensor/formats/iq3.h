@@ -1,5 +1,5 @@
 // IQ3_XXS, IQ3_S: 256 numbers as 64 entries of a codebook of 4 magnitudes each, with signs and
-// four-bit scales for 32 numbers. We only read them.
+// four-bit scales for 32 numbers.
 //
 //   IQ3_XXS, 98 bytes                        IQ3_S, 110 bytes
 //   value = d · (0.5 + scale) · 0.5 · …      value = d · (1 + 2 · scale) · …
@@ -33,6 +33,8 @@ struct BlockIQ3_S {
 static_assert(sizeof(BlockIQ3_S) == 110);
 
 void decode_iq3_xxs(const void* src, float* dst, int64_t n);
+void encode_iq3_xxs(const float* src, const float* importance, void* dst, int64_t n);
 void decode_iq3_s(const void* src, float* dst, int64_t n);
+void encode_iq3_s(const float* src, const float* importance, void* dst, int64_t n);
 
 }  // namespace ruv
