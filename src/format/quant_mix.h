@@ -10,7 +10,7 @@
 
 namespace ruv {
 
-enum class MixSize : uint8_t { none, small, medium, large };
+enum class MixSize : uint8_t { none, tiny, small, medium, large };
 
 struct QuantType {
   const char* name;
@@ -19,8 +19,8 @@ struct QuantType {
   uint32_t file_type;  // the number of general.file_type
 };
 
-// Every type that quantize_model can write. A name with a size is also accepted without it, meaning
-// _m.
+// Every type that quantize_model can write. The names of K types with a size are also accepted
+// without it, meaning _m, and mxfp4_moe as mxfp4.
 std::span<const QuantType> quant_types();
 // Null for unknown names.
 const QuantType* find_quant_type(std::string_view name);
@@ -31,6 +31,7 @@ struct MixFacts {
   int64_t n_experts = 0;
   int64_t heads_per_kv_head = 1;
   bool tied_embeddings = false;  // no "output.weight": the token embedding is also the output
+  bool has_importance = false;   // columns have an importance (an "imatrix")
 };
 
 // True for matrices that a multiplication reads row by row. Norms, biases, positions, filters and
@@ -40,5 +41,9 @@ bool is_quantizable(std::string_view name, size_t n_dims);
 // The format of a quantisable tensor whose rows have `n_columns` numbers.
 DType mixed_format(const QuantType& type, std::string_view name, int64_t n_columns,
                    const MixFacts& facts);
+
+// True where a tensor of so few bits is too bad to be written without knowing which columns matter:
+// formats below three bits and IQ3_XXS, but for the token embedding and the output.
+bool needs_importance(const QuantType& type, std::string_view name, DType dtype);
 
 }  // namespace ruv

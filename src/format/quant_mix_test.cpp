@@ -28,7 +28,7 @@ TEST(QuantMix, NamesAndFileTypesAreUnique) {
   EXPECT_EQ(find_quant_type("q4_k"), find_quant_type("q4_k_m"));
   EXPECT_EQ(find_quant_type("q3_k"), find_quant_type("q3_k_m"));
   EXPECT_EQ(find_quant_type("q5_k"), find_quant_type("q5_k_m"));
-  for (const char* name : {"", "q4", "q4_k_m_m", "Q4_K_M", "iq2_xxs", "q8_k", "i8"}) {
+  for (const char* name : {"", "q4", "q4_k_m_m", "Q4_K_M", "iq5_k", "q8_k", "i8"}) {
     EXPECT_EQ(find_quant_type(name), nullptr) << name;
   }
 }
@@ -75,6 +75,99 @@ TEST(QuantMix, SmallerMixes) {
   EXPECT_EQ(format_in("q2_k", "blk.9.attn_v.weight"), DType::q4_k);
   EXPECT_EQ(format_in("q2_k", "blk.9.ffn_down.weight"), DType::q3_k);
   EXPECT_EQ(format_in("q2_k", "blk.9.ffn_up.weight"), DType::q2_k);
+}
+
+TEST(QuantMix, TypesOfOneAndTwoBitsKeepSomeMatricesBetter) {
+  const MixFacts alone{.n_layers = 32};
+  for (const char* type : {"iq1_s", "iq1_m", "iq2_xxs", "iq2_xs"}) {
+    const DType base = find_quant_type(type)->base;
+    EXPECT_EQ(format_in(type, "blk.9.ffn_up.weight"), base);
+    EXPECT_EQ(format_in(type, "blk.4.ffn_down.weight"), base);
+    EXPECT_EQ(format_in(type, "blk.3.ffn_down.weight"), DType::q2_k);
+    EXPECT_EQ(format_in(type, "blk.9.attn_v.weight"), DType::q4_k);
+    EXPECT_EQ(format_in(type, "blk.9.attn_v.weight", alone), DType::q2_k);
+    EXPECT_EQ(format_in(type, "token_embd.weight"), DType::q2_k);
+    EXPECT_EQ(format_in(type, "output.weight"), DType::q5_k);
+    EXPECT_EQ(format_in(type, "output.weight", kDense, 4096 + 32), DType::q8_0);
+    EXPECT_EQ(format_in(type, "blk.9.ffn_up.weight", kDense, 96), DType::iq4_nl);
+  }
+  EXPECT_EQ(format_in("iq1_s", "blk.9.attn_output.weight"), DType::iq2_xxs);
+  EXPECT_EQ(format_in("iq2_xs", "blk.9.attn_output.weight"), DType::iq2_xs);
+  EXPECT_EQ(format_in("iq2_s", "blk.9.ffn_up.weight"), DType::iq2_xs);
+  EXPECT_EQ(format_in("iq2_m", "blk.9.ffn_up.weight"), DType::iq2_s);
+  for (const char* type : {"iq2_s", "iq2_m"}) {
+    EXPECT_EQ(format_in(type, "blk.3.ffn_down.weight"), DType::iq3_s);
+    EXPECT_EQ(format_in(type, "blk.9.attn_v.weight", alone), DType::iq3_s);
+    EXPECT_EQ(format_in(type, "blk.9.attn_output.weight"), DType::iq3_s);
+    EXPECT_EQ(format_in(type, "token_embd.weight"), DType::iq3_s);
+  }
+  const MixFacts eight{.n_layers = 32, .n_experts = 8};
+  EXPECT_EQ(format_in("iq2_xs", "blk.9.attn_v.weight", eight), DType::q4_k);
+  EXPECT_EQ(format_in("iq2_xs", "blk.9.attn_k.weight", eight), DType::q4_k);
+  EXPECT_EQ(format_in("iq2_xs", "blk.9.attn_output.weight", eight), DType::q5_k);
+}
+
+TEST(QuantMix, TypesOfThreeBits) {
+  const MixFacts alone{.n_layers = 32};
+  EXPECT_EQ(format_in("iq3_xxs", "blk.9.attn_q.weight"), DType::iq2_s);
+  EXPECT_EQ(format_in("iq3_xxs", "blk.9.attn_k.weight"), DType::iq2_s);
+  EXPECT_EQ(format_in("iq3_xxs", "blk.9.attn_v.weight"), DType::q4_k);
+  EXPECT_EQ(format_in("iq3_xxs", "blk.9.attn_v.weight", alone), DType::iq3_xxs);
+  EXPECT_EQ(format_in("iq3_xxs", "blk.9.attn_output.weight"), DType::iq3_s);
+  EXPECT_EQ(format_in("iq3_xxs", "blk.0.ffn_down.weight"), DType::iq3_xxs);
+  EXPECT_EQ(format_in("iq3_xxs", "token_embd.weight"), DType::iq3_s);
+  EXPECT_EQ(format_in("iq3_xxs", "output.weight"), DType::q5_k);
+  EXPECT_EQ(format_in("iq3_xs", "blk.9.attn_q.weight"), DType::iq3_xxs);
+  for (const char* name : {"ffn_up", "ffn_gate"}) {
+    for (const int layer : {3, 4, 27, 28}) {
+      const bool is_inner = layer >= 4 && layer < 28;
+      const std::string full = "blk." + std::to_string(layer) + "." + name + ".weight";
+      EXPECT_EQ(format_in("iq3_xs", full), is_inner ? DType::iq3_xxs : DType::iq3_s) << full;
+    }
+  }
+  EXPECT_EQ(format_in("iq3_s", "blk.9.attn_v.weight"), DType::q4_k);
+  EXPECT_EQ(format_in("iq3_s", "blk.9.attn_v.weight", alone), DType::iq3_s);
+  EXPECT_EQ(format_in("iq3_m", "blk.9.attn_v.weight", alone), DType::q4_k);
+  EXPECT_EQ(format_in("iq3_m", "blk.9.attn_output.weight"), DType::q4_k);
+  EXPECT_EQ(format_in("iq3_m", "blk.3.ffn_down.weight"), DType::q4_k);
+  EXPECT_EQ(format_in("iq3_m", "blk.4.ffn_down.weight"), DType::iq3_s);
+  EXPECT_EQ(format_in("iq3_m", "output.weight"), DType::q6_k);
+  EXPECT_EQ(format_in("q2_k_s", "blk.3.ffn_down.weight"), DType::q4_k);
+  EXPECT_EQ(format_in("q2_k_s", "blk.9.ffn_down.weight"), DType::q2_k);
+  EXPECT_EQ(format_in("q2_k_s", "blk.9.attn_v.weight", alone), DType::q2_k);
+}
+
+TEST(QuantMix, TernaryTypesAndExpertsInFourBits) {
+  EXPECT_EQ(format_in("tq2_0", "token_embd.weight"), DType::q4_k);
+  EXPECT_EQ(format_in("tq2_0", "output.weight"), DType::q6_k);
+  EXPECT_EQ(format_in("tq1_0", "blk.9.attn_v.weight"), DType::tq1_0);
+  EXPECT_EQ(format_in("tq1_0", "blk.9.attn_v.weight", kDense, 96), DType::q4_0);
+  EXPECT_EQ(find_quant_type("mxfp4"), find_quant_type("mxfp4_moe"));
+  EXPECT_EQ(format_in("mxfp4", "blk.9.ffn_up_exps.weight"), DType::mxfp4);
+  EXPECT_EQ(format_in("mxfp4", "blk.9.ffn_up.weight"), DType::q8_0);
+  EXPECT_EQ(format_in("mxfp4", "output.weight"), DType::q8_0);
+}
+
+TEST(QuantMix, ImportanceChangesTheFirstLayers) {
+  MixFacts known = kDense;
+  known.has_importance = true;
+  EXPECT_EQ(format_in("iq4_xs", "blk.0.ffn_down.weight"), DType::q5_k);
+  EXPECT_EQ(format_in("iq4_xs", "blk.0.ffn_down.weight", known), DType::iq4_xs);
+  EXPECT_EQ(format_in("q4_0", "blk.0.ffn_down.weight"), DType::q4_0);
+  EXPECT_EQ(format_in("q4_0", "blk.0.ffn_down.weight", known), DType::q4_1);
+  EXPECT_EQ(format_in("q5_0", "blk.0.ffn_down.weight", known), DType::q5_1);
+  EXPECT_EQ(format_in("q5_0", "blk.4.ffn_down.weight", known), DType::q5_0);
+}
+
+TEST(QuantMix, FewBitsNeedImportance) {
+  const auto needs = [](const char* type, std::string_view name, DType dtype) {
+    return needs_importance(*find_quant_type(type), name, dtype);
+  };
+  EXPECT_TRUE(needs("iq3_xs", "blk.9.attn_q.weight", DType::iq3_xxs));
+  EXPECT_FALSE(needs("iq3_xs", "blk.9.attn_v.weight", DType::iq3_s));
+  EXPECT_TRUE(needs("q2_k_s", "blk.9.attn_q.weight", DType::q2_k));
+  EXPECT_FALSE(needs("q2_k", "blk.9.attn_q.weight", DType::q2_k));
+  EXPECT_FALSE(needs("q2_k_s", "token_embd.weight", DType::q2_k));
 }
 
 // The more heads share them, the more an error of theirs matters.

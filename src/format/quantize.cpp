@@ -65,6 +65,15 @@ DType planned_format(const QuantType& type, const PlannedTensor& planned, const 
   return mixed_format(type, tensor.name, tensor.n_columns(), facts);
 }
 
+// Refuses what is too bad without the importance of columns.
+Status check_unweighed(const ModelFile& in, const QuantType& type, const PlannedTensor& planned) {
+  if (!needs_importance(type, planned.tensor.name, planned.to)) return {};
+  return fail(Code::invalid,
+              "{}: type {} has tensor '{}' as {}, which is not written without the importance of "
+              "its columns; choose a type of more bits, such as q2_k or iq3_s",
+              in.path(), type.name, quoted_name(planned.tensor.name), format_of(planned.to).name);
+}
+
 // Checks everything that can be checked before writing.
 Result<std::vector<PlannedTensor>> plan_tensors(const ModelFile& in, const QuantType& type,
                                                 bool requantize) {
@@ -82,6 +91,9 @@ Result<std::vector<PlannedTensor>> plan_tensors(const ModelFile& in, const Quant
                   "model, or accept the errors of both with --requantize",
                   in.path(), quoted_name(planned.tensor.name), from.name, type.name,
                   format_of(planned.to).name);
+    }
+    if (planned.from != planned.to && !facts.has_importance) {
+      TRY(check_unweighed(in, type, planned));
     }
     plan.push_back(std::move(planned));
   }

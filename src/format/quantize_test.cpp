@@ -117,6 +117,26 @@ TEST(Quantize, CopiesMetadataAndChoosesFormats) {
   EXPECT_EQ(decoded(**out, "blk.0.attn_norm.weight"), noise(256, 2));
 }
 
+TEST(Quantize, TypesOfFewBitsAreWrittenOrNeedImportance) {
+  const TestFolder folder;
+  MadeModel model("gguf", "qwen2");
+  model.set("block_count", int64_t{8});
+  model.add("output.weight", {4, 256}, noise(1024, 1));
+  model.add("blk.4.ffn_up.weight", {2, 256}, noise(512, 4));
+  for (const char* type : {"iq3_s", "iq3_m", "tq1_0", "tq2_0"}) {
+    const auto out = converted(model, type, folder);
+    ASSERT_TRUE(out.has_value()) << out.error().message();
+    EXPECT_EQ((*out)->find_tensor("blk.4.ffn_up.weight")->dtype, find_quant_type(type)->base);
+  }
+  for (const char* type : {"iq1_s", "iq1_m", "iq2_xxs", "iq2_m", "iq3_xs", "iq3_xxs", "q2_k_s"}) {
+    const auto out = converted(model, type, folder);
+    ASSERT_FALSE(out.has_value()) << type;
+    EXPECT_EQ(out.error().code(), Code::invalid);
+    EXPECT_NE(out.error().message().find("'blk.4.ffn_up.weight'"), std::string::npos)
+        << out.error().message();
+  }
+}
+
 TEST(Quantize, QuantisedInputIsRefusedUnlessItStays) {
   const TestFolder folder;
   MadeModel model("gguf", "qwen2");
