@@ -25,6 +25,7 @@
 #include <cstdint>
 
 #include "tensor/formats/block.h"
+#include "tensor/formats/eight.h"
 
 namespace ruv {
 
@@ -40,16 +41,18 @@ inline float nearest_whole(float x) {
   return (x + kMagic) - kMagic;
 }
 
-// Σ term(i) for i < N in eight lanes: a fixed order of additions, so every machine gets the same
-// sum, and one that compilers keep in vector registers.
+inline Eight nearest_whole(Eight x) {
+  constexpr float kMagic = 12582912.0F;
+  return (x + kMagic) - kMagic;
+}
+
+// Σ term(i) for i < N, where term(i) has numbers i to i + 7: a fixed order of additions, so every
+// machine gets the same sum.
 template <int N, class Term>
 float lane_sum(Term term) {
-  float lanes[8] = {};
-  for (int i = 0; i < N; i += 8) {
-    for (int lane = 0; lane < 8; ++lane) lanes[lane] += term(i + lane);
-  }
-  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
-         ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+  Eight sum = all_eight(0.0F);
+  for (int i = 0; i < N; i += 8) sum = sum + term(i);
+  return sum_of(sum);
 }
 
 // The whole numbers low..high as levels. A Levels type has low, high and nearest(); see
@@ -61,6 +64,7 @@ struct WholeLevels {
     // Clamping first keeps x in the range nearest_whole is right for.
     return nearest_whole(std::min(std::max(x, low), high));
   }
+  Eight nearest(Eight x) const { return nearest_whole(min_of(max_of(x, low), high)); }
 };
 
 // Σ w · (x − scale · level)², each number at its nearest level.
@@ -68,8 +72,9 @@ template <int N, class Levels>
 float scaled_error(const Levels& levels, const float* x, const float* w, float scale) {
   const float inverse = inverse_or_zero(scale);
   return lane_sum<N>([&](int i) {
-    const float off = x[i] - scale * levels.nearest(x[i] * inverse);
-    return w[i] * off * off;
+    const Eight at = load_eight(x + i);
+    const Eight off = at - scale * levels.nearest(at * inverse);
+    return load_eight(w + i) * off * off;
   });
 }
 
@@ -80,16 +85,23 @@ template <int N, class Levels>
 float best_scale(const Levels& levels, const float* x, const float* w, float reach, int n_steps) {
   const float top = extreme(x, N);
   if (std::fabs(top) < 1e-20F) return 0.0F;
+  float wx[N];
+  for (int i = 0; i < N; i += 8) store_eight(wx + i, load_eight(w + i) * load_eight(x + i));
   float best = 0.0F;
   float best_gain = -1.0F;
   for (int step = 0; step < 2 * n_steps; ++step) {
     const float end = (step & 1) != 0 ? levels.high : levels.low;
     const float part = static_cast<float>(step / 2) / static_cast<float>(n_steps - 1);
     const float inverse = end * (1.0F - reach + 2.0F * reach * part) / top;
-    float levels_of[N];
-    for (int i = 0; i < N; ++i) levels_of[i] = levels.nearest(x[i] * inverse);
-    const float xl = lane_sum<N>([&](int i) { return w[i] * x[i] * levels_of[i]; });
-    const float ll = lane_sum<N>([&](int i) { return w[i] * levels_of[i] * levels_of[i]; });
+    Eight xl_sum = all_eight(0.0F);
+    Eight ll_sum = all_eight(0.0F);
+    for (int i = 0; i < N; i += 8) {
+      const Eight level = levels.nearest(load_eight(x + i) * inverse);
+      xl_sum = xl_sum + load_eight(wx + i) * level;
+      ll_sum = ll_sum + load_eight(w + i) * level * level;
+    }
+    const float xl = sum_of(xl_sum);
+    const float ll = sum_of(ll_sum);
     if (ll > 0.0F && xl * xl > best_gain * ll) {
       best_gain = xl * xl / ll;
       best = xl / ll;
@@ -154,10 +166,16 @@ float solved_d(const Levels& levels, const float* x, const float* w,
   for (int s = 0; s < kSubBlocks; ++s) {
     const auto scale = static_cast<float>(fit.scales[s]);
     const float inverse = inverse_or_zero(fit.d * scale);
+    const float* xs = x + N * s;
+    const float* ws = w + N * s;
     float units[N];
-    for (int i = 0; i < N; ++i) units[i] = scale * levels.nearest(x[N * s + i] * inverse);
-    xl += lane_sum<N>([&](int i) { return w[N * s + i] * x[N * s + i] * units[i]; });
-    ll += lane_sum<N>([&](int i) { return w[N * s + i] * units[i] * units[i]; });
+    for (int i = 0; i < N; i += 8) {
+      store_eight(units + i, scale * levels.nearest(load_eight(xs + i) * inverse));
+    }
+    xl += lane_sum<N>(
+        [&](int i) { return load_eight(ws + i) * load_eight(xs + i) * load_eight(units + i); });
+    ll += lane_sum<N>(
+        [&](int i) { return load_eight(ws + i) * load_eight(units + i) * load_eight(units + i); });
   }
   return ll > 0.0F ? xl / ll : fit.d;
 }
@@ -214,14 +232,17 @@ struct ScaleAndMin {
 inline float nearest_level(float x, float top_level) {
   return nearest_whole(std::min(std::max(x, 0.0F), top_level));
 }
+inline Eight nearest_level(Eight x, float top_level) {
+  return nearest_whole(min_of(max_of(x, 0.0F), top_level));
+}
 
 template <int N>
 float offset_error(float top_level, const float* x, const float* w, ScaleAndMin real) {
   const float inverse = inverse_or_zero(real.scale);
   return lane_sum<N>([&](int i) {
-    const float off =
-        x[i] + real.min - real.scale * nearest_level((x[i] + real.min) * inverse, top_level);
-    return w[i] * off * off;
+    const Eight moved = load_eight(x + i) + real.min;
+    const Eight off = moved - real.scale * nearest_level(moved * inverse, top_level);
+    return load_eight(w + i) * off * off;
   });
 }
 
@@ -255,18 +276,27 @@ ScaleAndMin best_scale_and_min(const OffsetSearch& search, const float* x, const
   ScaleAndMin best{(high - low) / search.top_level, -low};
   if (high - low < 1e-20F) return {0.0F, -low};
   OffsetSums sums;
-  sums.bb = lane_sum<N>([&](int i) { return w[i]; });
-  sums.xb = lane_sum<N>([&](int i) { return w[i] * x[i]; });
+  sums.bb = lane_sum<N>([&](int i) { return load_eight(w + i); });
+  sums.xb = lane_sum<N>([&](int i) { return load_eight(w + i) * load_eight(x + i); });
   float best_gain = -INFINITY;
   for (int step = 0; step < search.n_steps; ++step) {
     const float span =
         search.top_level + search.first_step + search.step * static_cast<float>(step);
     const float inverse = span / (high - low);
-    float level[N];
-    for (int i = 0; i < N; ++i) level[i] = nearest_level((x[i] - low) * inverse, search.top_level);
-    sums.aa = lane_sum<N>([&](int i) { return w[i] * level[i] * level[i]; });
-    sums.ab = lane_sum<N>([&](int i) { return w[i] * level[i]; });
-    sums.xa = lane_sum<N>([&](int i) { return w[i] * level[i] * x[i]; });
+    Eight aa = all_eight(0.0F);
+    Eight ab = all_eight(0.0F);
+    Eight xa = all_eight(0.0F);
+    for (int i = 0; i < N; i += 8) {
+      const Eight at = load_eight(x + i);
+      const Eight level = nearest_level((at - low) * inverse, search.top_level);
+      const Eight wl = load_eight(w + i) * level;
+      aa = aa + wl * level;
+      ab = ab + wl;
+      xa = xa + wl * at;
+    }
+    sums.aa = sum_of(aa);
+    sums.ab = sum_of(ab);
+    sums.xa = sum_of(xa);
     const ScaleAndMin solved = sums.solved(best);
     const float gain = sums.gain(solved);
     if (gain > best_gain) {
@@ -325,14 +355,18 @@ ScaleAndMin solved_units(const OffsetSearch& search, const float* x, const float
     const float* xs = x + N * s;
     const float* ws = w + N * s;
     float a[N];
-    for (int i = 0; i < N; ++i) {
-      a[i] = scale * nearest_level((xs[i] + fit.dmin * min) * inverse, search.top_level);
+    for (int i = 0; i < N; i += 8) {
+      const Eight moved = load_eight(xs + i) + fit.dmin * min;
+      store_eight(a + i, scale * nearest_level(moved * inverse, search.top_level));
     }
-    sums.aa += lane_sum<N>([&](int i) { return ws[i] * a[i] * a[i]; });
-    sums.ab += min * lane_sum<N>([&](int i) { return ws[i] * a[i]; });
-    sums.bb += min * min * lane_sum<N>([&](int i) { return ws[i]; });
-    sums.xa += lane_sum<N>([&](int i) { return ws[i] * xs[i] * a[i]; });
-    sums.xb += min * lane_sum<N>([&](int i) { return ws[i] * xs[i]; });
+    const auto weight = [&](int i) { return load_eight(ws + i); };
+    const auto weighed = [&](int i) { return load_eight(ws + i) * load_eight(xs + i); };
+    sums.aa +=
+        lane_sum<N>([&](int i) { return weight(i) * load_eight(a + i) * load_eight(a + i); });
+    sums.ab += min * lane_sum<N>([&](int i) { return weight(i) * load_eight(a + i); });
+    sums.bb += min * min * lane_sum<N>(weight);
+    sums.xa += lane_sum<N>([&](int i) { return weighed(i) * load_eight(a + i); });
+    sums.xb += min * lane_sum<N>(weighed);
   }
   return sums.solved({fit.d, fit.dmin});
 }
@@ -366,7 +400,7 @@ OffsetFit<kSubBlocks> fit_offset(const OffsetSearch& search, const float* x, con
 // weighed as without it.
 template <int N>
 void error_weights(const float* x, const float* importance, float* w) {
-  const float squares = lane_sum<N>([&](int i) { return x[i] * x[i]; });
+  const float squares = lane_sum<N>([&](int i) { return load_eight(x + i) * load_eight(x + i); });
   const float rms = std::sqrt(squares / static_cast<float>(N));
   for (int i = 0; i < N; ++i) w[i] = rms + std::fabs(x[i]);
   const float top = importance == nullptr ? 0.0F : *std::max_element(importance, importance + N);

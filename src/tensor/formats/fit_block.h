@@ -28,8 +28,9 @@ template <int N>
 float line_error(float top_level, const float* x, const float* w, BlockLine line) {
   const float inverse = inverse_or_zero(line.d);
   return lane_sum<N>([&](int i) {
-    const float off = x[i] - line.m - line.d * nearest_level((x[i] - line.m) * inverse, top_level);
-    return w[i] * off * off;
+    const Eight moved = load_eight(x + i) - line.m;
+    const Eight off = moved - line.d * nearest_level(moved * inverse, top_level);
+    return load_eight(w + i) * off * off;
   });
 }
 
@@ -37,13 +38,20 @@ float line_error(float top_level, const float* x, const float* w, BlockLine line
 template <int N>
 BlockLine solved_line(float top_level, const float* x, const float* w, BlockLine line) {
   const float inverse = inverse_or_zero(line.d);
-  float level[N];
-  for (int i = 0; i < N; ++i) level[i] = nearest_level((x[i] - line.m) * inverse, top_level);
-  const float n = lane_sum<N>([&](int i) { return w[i]; });
-  const float l = lane_sum<N>([&](int i) { return w[i] * level[i]; });
-  const float ll = lane_sum<N>([&](int i) { return w[i] * level[i] * level[i]; });
-  const float xs = lane_sum<N>([&](int i) { return w[i] * x[i]; });
-  const float xl = lane_sum<N>([&](int i) { return w[i] * x[i] * level[i]; });
+  Eight sums[5] = {};  // of w, w l, w l², w x, w x l
+  for (int i = 0; i < N; i += 8) {
+    const Eight at = load_eight(x + i);
+    const Eight weight = load_eight(w + i);
+    const Eight level = nearest_level((at - line.m) * inverse, top_level);
+    const Eight terms[5] = {weight, weight * level, weight * level * level, weight * at,
+                            weight * at * level};
+    for (int k = 0; k < 5; ++k) sums[k] = sums[k] + terms[k];
+  }
+  const float n = sum_of(sums[0]);
+  const float l = sum_of(sums[1]);
+  const float ll = sum_of(sums[2]);
+  const float xs = sum_of(sums[3]);
+  const float xl = sum_of(sums[4]);
   const float det = n * ll - l * l;
   if (!(det > 1e-6F * n * ll)) return line;
   return {(n * xl - l * xs) / det, (ll * xs - l * xl) / det};

@@ -13,6 +13,7 @@
 
 namespace ruv {
 
+// 1.625 bits a number: 3^5 = 243 of the 256 values of a byte are used.
 struct BlockIQ1_BN {
   static constexpr int kSize = 64;
   uint8_t q[12];
@@ -34,6 +35,7 @@ struct BlockQ6_0 {
 };
 static_assert(sizeof(BlockQ6_0) == 26);
 
+// IQ1_BN and IQ2_BN decode one whole row, a header and n / 64 blocks; Q6_0 any whole blocks.
 void decode_iq1_bn(const void* src, float* dst, int64_t n);
 void decode_iq2_bn(const void* src, float* dst, int64_t n);
 void decode_q6_0(const void* src, float* dst, int64_t n);

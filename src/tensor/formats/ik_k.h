@@ -65,6 +65,7 @@ struct BlockIQ5_K {
 };
 static_assert(sizeof(BlockIQ5_K) == 176);
 
+// Levels beyond five bits would need a table of 128 numbers; a polynomial takes its place.
 struct BlockIQ6_K {
   static constexpr int kSize = 256;
   uint16_t d;
@@ -75,6 +76,8 @@ struct BlockIQ6_K {
 };
 static_assert(sizeof(BlockIQ6_K) == 212);
 
+// The numbers in every bit as the standard's decoder has them: d · scale is rounded to float32
+// first. n is a multiple of 256, src at any address.
 void decode_iq2_k(const void* src, float* dst, int64_t n);
 void decode_iq3_k(const void* src, float* dst, int64_t n);
 void decode_iq4_k(const void* src, float* dst, int64_t n);

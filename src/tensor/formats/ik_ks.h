@@ -52,6 +52,7 @@ struct BlockIQ4_KS {
 };
 static_assert(sizeof(BlockIQ4_KS) == 136);
 
+// Exactly four bits a number: the bits of the scales are the lowest bits of the words.
 struct BlockIQ4_KSS {
   static constexpr int kSize = 256;
   uint16_t q[64];
@@ -66,6 +67,7 @@ struct BlockIQ5_KS {
 };
 static_assert(sizeof(BlockIQ5_KS) == 168);
 
+// Two numbers share an index of five bits, which is 2.5 bits a number.
 struct BlockIQ2_KL {
   static constexpr int kSize = 256;
   uint16_t scales_high;
@@ -75,12 +77,15 @@ struct BlockIQ2_KL {
 };
 static_assert(sizeof(BlockIQ2_KL) == 86);
 
+// Blocks are nothing but bytes, so that rows may have any multiple of 32 numbers.
 struct BlockQ8_KV {
   static constexpr int kSize = 32;
   int8_t q[32];
 };
 static_assert(sizeof(BlockQ8_KV) == 32);
 
+// Each decodes one whole row, a header and n / kSize blocks, at any address. d · scale is rounded
+// to float32 before the level multiplies it, as in the standard's decoder.
 void decode_iq2_ks(const void* src, float* dst, int64_t n);
 void decode_iq3_ks(const void* src, float* dst, int64_t n);
 void decode_iq4_ks(const void* src, float* dst, int64_t n);

@@ -40,6 +40,7 @@ struct BlockIQ2_KT {
 };
 static_assert(sizeof(BlockIQ2_KT) == 68);
 
+// Signs have bits of their own, so that a group's index chooses among magnitudes only.
 struct BlockIQ3_KT {
   static constexpr int kSize = 256;
   uint8_t scales[4];
@@ -48,6 +49,7 @@ struct BlockIQ3_KT {
 };
 static_assert(sizeof(BlockIQ3_KT) == 100);
 
+// Twice as many generators as the others: the lowest bit of a scale moves its groups' states.
 struct BlockIQ4_KT {
   static constexpr int kSize = 256;
   uint32_t scales[8];
@@ -56,6 +58,7 @@ struct BlockIQ4_KT {
 };
 static_assert(sizeof(BlockIQ4_KT) == 128);
 
+// Each decodes one whole row, a header and n / 256 blocks, at any address.
 void decode_iq1_kt(const void* src, float* dst, int64_t n);
 void decode_iq2_kt(const void* src, float* dst, int64_t n);
 void decode_iq3_kt(const void* src, float* dst, int64_t n);

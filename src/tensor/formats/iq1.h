@@ -30,6 +30,7 @@ struct BlockIQ1_M {
 };
 static_assert(sizeof(BlockIQ1_M) == 56);
 
+// Encoders search for the entries and scales of least error (grid_fit.h): importance as in Format.
 void decode_iq1_s(const void* src, float* dst, int64_t n);
 void encode_iq1_s(const float* src, const float* importance, void* dst, int64_t n);
 void decode_iq1_m(const void* src, float* dst, int64_t n);

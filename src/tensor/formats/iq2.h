@@ -39,6 +39,7 @@ struct BlockIQ2_S {
 };
 static_assert(sizeof(BlockIQ2_S) == 82);
 
+// Encoders search for the entries and scales of least error (grid_fit.h): importance as in Format.
 void decode_iq2_xxs(const void* src, float* dst, int64_t n);
 void encode_iq2_xxs(const float* src, const float* importance, void* dst, int64_t n);
 void decode_iq2_xs(const void* src, float* dst, int64_t n);

@@ -32,6 +32,7 @@ struct BlockIQ3_S {
 };
 static_assert(sizeof(BlockIQ3_S) == 110);
 
+// Encoders search for the entries and scales of least error (grid_fit.h): importance as in Format.
 void decode_iq3_xxs(const void* src, float* dst, int64_t n);
 void encode_iq3_xxs(const float* src, const float* importance, void* dst, int64_t n);
 void decode_iq3_s(const void* src, float* dst, int64_t n);

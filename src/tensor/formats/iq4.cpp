@@ -19,6 +19,17 @@ struct UnevenLevels {
     return index;
   }
   float nearest(float x) const { return static_cast<float>(kLevelsIq4[index_of(x)]); }
+  // The same, by the steps between levels: all sums are whole.
+  Eight nearest(Eight x) const {
+    const Eight twice = 2.0F * x;
+    Eight level = all_eight(low);
+    for (int i = 1; i < 16; ++i) {
+      const int border = kLevelsIq4[i - 1] + kLevelsIq4[i];
+      const int step = kLevelsIq4[i] - kLevelsIq4[i - 1];
+      level = level + step_above(twice, static_cast<float>(border), static_cast<float>(step));
+    }
+    return level;
+  }
 };
 
 // Scales are signed: the levels reach further down (-127) than up (113), so a sub-block whose
