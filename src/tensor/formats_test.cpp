@@ -116,6 +116,24 @@ TEST(Formats, TableIsInOrderAndFindsEveryRow) {
   EXPECT_EQ(all_formats().size(), 52U);
 }
 
+// The pages of docs/formats have a row for each format.
+TEST(Formats, PagesHaveEveryFormat) {
+  std::string pages;
+  for (const char* name : {"blocks.md", "ik.md"}) {
+    const auto page = MappedFile::open(std::string(RUV_SOURCE_DIR "/docs/formats/") + name);
+    ASSERT_TRUE(page.has_value()) << page.error().message();
+    pages += as_text(page->bytes());
+  }
+  for (const Format& format : all_formats()) {
+    if (static_cast<int>(format.dtype) >= 200) continue;  // in no file
+    const std::string row =
+        "| " + std::to_string(static_cast<int>(format.dtype)) + " | `" + format.name + "` | " +
+        std::to_string(format.block_size) + " | " + std::to_string(format.block_bytes) + " | " +
+        (format.header_bytes > 0 ? std::to_string(format.header_bytes) + " | " : "");
+    EXPECT_NE(pages.find(row), std::string::npos) << row;
+  }
+}
+
 TEST(Formats, UnknownIdsAndNamesAreNull) {
   for (const uint32_t id : {4U, 5U, 31U, 32U, 33U, 36U, 37U, 38U, 41U, 136U, 142U, 143U, 147U, 159U,
                             255U, 0xFFFFFFFFU}) {
