@@ -41,27 +41,41 @@ void encode_blocks(const float* src, const float* importance, void* dst, int64_t
 // 1 / x, or 0 for a block of zeros, whose scale is 0.
 inline float inverse_or_zero(float x) { return x == 0.0F ? 0.0F : 1.0F / x; }
 
-// x truncated and clamped to [0, top]; NaN gives 0.
+// x truncated and clamped to [0, top]; NaN gives 0. Without branches, so that loops over numbers
+// become vectors; so is rounded_level.
 inline int truncated_level(float x, int top) {
-  if (!(x > 0.0F)) return 0;
-  return x >= static_cast<float>(top) ? top : static_cast<int>(x);
+  const float from_zero = x > 0.0F ? x : 0.0F;
+  const auto end = static_cast<float>(top);
+  return static_cast<int>(from_zero < end ? from_zero : end);
 }
 
 // x rounded half away from zero and clamped to [-top, top]; NaN gives 0.
 inline int rounded_level(float x, int top) {
-  const float magnitude = std::round(std::fabs(x));
-  if (!(magnitude > 0.0F)) return 0;
-  const int level = magnitude >= static_cast<float>(top) ? top : static_cast<int>(magnitude);
+  const float wide = std::fabs(x);
+  const float number = wide > 0.0F ? wide : 0.0F;
+  const auto end = static_cast<float>(top);
+  const float magnitude = number < end ? number : end;
+  const int whole = static_cast<int>(magnitude);
+  const int level = whole + (magnitude - static_cast<float>(whole) >= 0.5F ? 1 : 0);
   return x < 0.0F ? -level : level;
 }
 
-// The number of greatest magnitude, with its sign; the first among equals.
+// The number of greatest magnitude, with its sign; the first among equals. Requires: n is a
+// multiple of 4.
 inline float extreme(const float* x, int n) {
-  float found = 0.0F;
-  for (int i = 0; i < n; ++i) {
-    if (std::fabs(x[i]) > std::fabs(found)) found = x[i];
+  float tops[4] = {};
+  for (int i = 0; i < n; i += 4) {
+    for (int lane = 0; lane < 4; ++lane) {
+      const float magnitude = std::fabs(x[i + lane]);
+      tops[lane] = magnitude > tops[lane] ? magnitude : tops[lane];
+    }
   }
-  return found;
+  float top = 0.0F;
+  for (const float one : tops) top = one > top ? one : top;
+  for (int i = 0; i < n && top > 0.0F; ++i) {
+    if (std::fabs(x[i]) == top) return x[i];
+  }
+  return 0.0F;
 }
 
 // Least and greatest of some numbers.
