@@ -11,7 +11,6 @@
 #include "format/gguf.h"
 #include "format/safetensors.h"
 #include "format/tensor_names.h"
-#include "tensor/formats/mxfp4.h"
 
 namespace ruv {
 namespace {
@@ -33,22 +32,6 @@ tl::unexpected<Status> of_another_type(const ModelFile& file, std::string_view k
               quoted_name(file.shown_key(key)), kind_of(value), wanted);
 }
 
-constexpr int64_t kMxCodeBytes = 16;  // of a block
-
-// n numbers whose codes and scales lie apart. A byte has the codes of numbers 2k and 2k + 1; in a
-// block of the format it has those of k and k + 16.
-void join_mxfp4(const std::byte* codes, const std::byte* scales, int64_t n, std::byte* to) {
-  const auto code = [&](int i) {
-    return static_cast<uint8_t>(static_cast<uint8_t>(codes[i / 2]) >> (i % 2 * 4) & 0xF);
-  };
-  for (int64_t b = 0; b < n / BlockMxfp4::kSize; ++b, codes += kMxCodeBytes) {
-    BlockMxfp4 block{.e = static_cast<uint8_t>(scales[b]), .q = {}};
-    for (int j = 0; j < 16; ++j) block.q[j] = static_cast<uint8_t>(code(j) | code(j + 16) << 4);
-    std::memcpy(to, &block, sizeof block);
-    to += sizeof block;
-  }
-}
-
 }  // namespace
 
 int64_t TensorInfo::n_elements() const {
@@ -62,24 +45,25 @@ int64_t TensorInfo::n_rows() const {
 }
 
 int64_t TensorInfo::row_offset(int64_t row) const {
-  if (steps.empty()) return row * format_of(dtype).bytes_of(shape.back());
-  int64_t offset = 0;
+  if (steps.empty()) {
+    return maker != nullptr ? first_row + row : row * format_of(dtype).bytes_of(shape.back());
+  }
+  int64_t offset = first_row;
   for (size_t i = shape.size() - 1; i-- > 0; row /= shape[i]) offset += row % shape[i] * steps[i];
   return offset;
 }
 
 bool TensorInfo::has_whole_rows() const {
-  return scales.empty() && (steps.empty() || steps.back() == format_of(dtype).block_bytes);
+  return maker == nullptr && (steps.empty() || steps.back() == format_of(dtype).block_bytes);
 }
 
 void TensorInfo::copy_row(int64_t row, std::byte* to) const {
+  if (maker != nullptr) return maker->make_row(row_offset(row), to);
   const Format& format = format_of(dtype);
   const std::byte* from = bytes.data() + row_offset(row);
   const int64_t n = shape.back();
   if (has_whole_rows()) {
     std::memcpy(to, from, static_cast<size_t>(format.bytes_of(n)));
-  } else if (!scales.empty()) {
-    join_mxfp4(from, scales.data() + row_offset(row) / kMxCodeBytes, n, to);
   } else {
     const auto size = static_cast<size_t>(format.block_bytes);
     for (int64_t i = 0; i < n; ++i, to += size, from += steps.back()) std::memcpy(to, from, size);

@@ -36,26 +36,37 @@ struct MetaArray {
 };
 using MetaMap = std::map<std::string, MetaValue, std::less<>>;
 
+// Makes the rows of a tensor that is not blocks in the file: its codes, scales and zeros are tensors
+// of their own, or in another order. What it reads lies in mapped files that outlive it; safe to
+// call from any number of threads.
+class RowMaker {
+ public:
+  virtual ~RowMaker() = default;
+  // Writes one row as blocks of the tensor's format. Requires: `row` is one of the tensor's rows;
+  // `to` holds it.
+  virtual void make_row(int64_t row, std::byte* to) const = 0;
+};
+
 struct TensorInfo {
   std::string name;  // GGUF name, for example "blk.0.attn_q.weight"
   DType dtype = DType::f32;
   // Rows first, as in papers: a matrix is (n_out, n_in). The last dimension is contiguous.
   std::vector<int64_t> shape;
   // Exactly the tensor, inside the mapped file; valid while the ModelFile lives. Any alignment.
-  // With steps: from its first number on.
+  // With steps: from its first number on. With a maker: only the codes, to tell contents apart.
   Bytes bytes;
   // Where numbers lie that do not follow each other: bytes between neighbours, by dimension, as in
   // transposed matrices and parts of larger ones. Empty: they follow each other. Only for formats
-  // whose blocks are single numbers.
+  // whose blocks are single numbers, and with a maker, where they count its rows.
   std::vector<int64_t> steps = {};
-  // MXFP4 of checkpoints: `bytes` has the codes of each block, 16 bytes with those of neighbours in
-  // one, and this has the scales, a byte for each block. Empty: blocks are as the format has them.
-  Bytes scales = {};
+  // Not null: rows are made by this, row 0 from its row `first_row`.
+  std::shared_ptr<const RowMaker> maker = {};
+  int64_t first_row = 0;
 
   int64_t n_elements() const;
   // The tensor as a matrix has this many rows of shape.back() numbers.
   int64_t n_rows() const;
-  // Where a row begins in `bytes`.
+  // Where a row begins in `bytes`; with a maker, how many of its rows are before it.
   int64_t row_offset(int64_t row) const;
   // Whether the numbers of a row follow each other.
   bool has_whole_rows() const;

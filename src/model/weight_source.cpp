@@ -213,7 +213,8 @@ Result<std::vector<float>> WeightSource::vector(const std::string& name, int64_t
   }
   std::vector<float> result(static_cast<size_t>(n));
   if (plan_.shapes_only) return result;
-  const bool is_one_run = tensor.steps.empty() && format.header_bytes == 0;
+  const bool is_one_run =
+      tensor.steps.empty() && tensor.maker == nullptr && format.header_bytes == 0;
   const int64_t n_rows = is_one_run ? 1 : tensor.n_rows();
   if (n_rows == 1 && tensor.has_whole_rows()) {
     format.decode(tensor.bytes.data(), result.data(), n);

@@ -1,10 +1,11 @@
 // DType: how the numbers of a tensor are stored. The values are the type ids of GGUF files, so a
 // validated id of a file is a DType without conversion. Gaps are ids that the format's standard has
-// removed or that this program does not read.
+// removed or that this program does not read; those from 200 on are in no file.
 //
 // The name says what a number costs: qN_0 and qN_1 use N bits and one scale (and minimum) per 32
 // numbers, qN_k a scale per 16 or 32 numbers inside a super-block of 256, iqN_* a codebook or
-// uneven levels, tqN_0 ternary digits, mxfp4 and nvfp4 four-bit floats under a shared scale. More
+// uneven levels, tqN_0 ternary digits, mxfp4 and nvfp4 four-bit floats under a shared scale; aN has
+// N-bit integers under a scale and a zero, nf4, fp4, e2m1, e4m3 and e5m2 small floats. More
 // bits per number cost memory bandwidth, which is what limits decoding; fewer cost quality.
 #pragma once
 
@@ -66,6 +67,18 @@ enum class DType : uint8_t {
   iq3_ks = 156,
   iq2_kl = 157,
   iq1_kt = 158,
+  // Formats of our own, from kFirstOwnDType on: what checkpoints of other tools become. No file may
+  // use these ids, which other versions may give to other formats.
+  a4 = 200,
+  a4_f32 = 201,
+  a8_f32 = 202,
+  nf4 = 203,
+  fp4 = 204,
+  e2m1 = 205,
+  e4m3 = 206,
+  e5m2 = 207,
 };
+
+inline constexpr uint8_t kFirstOwnDType = 200;
 
 }  // namespace ruv

@@ -44,7 +44,8 @@ struct Format {
 std::span<const Format> all_formats();
 // The row of a DType. Every enumerator has one.
 const Format& format_of(DType dtype);
-// Both return null for ids that files may not use (gaps, removed types) and for unknown names.
+// Both return null for ids that files may not use (gaps, removed types, formats of our own) and for
+// unknown names.
 const Format* find_format(uint32_t gguf_type_id);
 const Format* find_format(std::string_view name);
 

@@ -2,6 +2,8 @@
 #include <array>
 
 #include "tensor/format.h"
+#include "tensor/formats/affine.h"
+#include "tensor/formats/float8.h"
 #include "tensor/formats/ik_bits.h"
 #include "tensor/formats/ik_k.h"
 #include "tensor/formats/ik_ks.h"
@@ -10,6 +12,7 @@
 #include "tensor/formats/iq2.h"
 #include "tensor/formats/iq3.h"
 #include "tensor/formats/iq4.h"
+#include "tensor/formats/levels.h"
 #include "tensor/formats/mxfp4.h"
 #include "tensor/formats/nvfp4.h"
 #include "tensor/formats/plain.h"
@@ -82,6 +85,14 @@ constexpr Format kFormats[] = {
     {DType::iq3_ks, "iq3_ks", 256, sizeof(BlockIQ3_KS), decode_iq3_ks, nullptr, kHalfHeader},
     {DType::iq2_kl, "iq2_kl", 256, sizeof(BlockIQ2_KL), decode_iq2_kl, nullptr, kHalfHeader},
     {DType::iq1_kt, "iq1_kt", 256, sizeof(BlockIQ1_KT), decode_iq1_kt, nullptr, kFloatHeader},
+    {DType::a4, "a4", 32, sizeof(BlockA4), decode_a4, nullptr},
+    {DType::a4_f32, "a4_f32", 32, sizeof(BlockA4F32), decode_a4_f32, nullptr},
+    {DType::a8_f32, "a8_f32", 32, sizeof(BlockA8F32), decode_a8_f32, nullptr},
+    {DType::nf4, "nf4", 32, sizeof(BlockLevels), decode_nf4, nullptr},
+    {DType::fp4, "fp4", 32, sizeof(BlockLevels), decode_fp4, nullptr},
+    {DType::e2m1, "e2m1", 16, sizeof(BlockE2m1), decode_e2m1, nullptr},
+    {DType::e4m3, "e4m3", 32, sizeof(BlockFloat8), decode_e4m3, nullptr},
+    {DType::e5m2, "e5m2", 32, sizeof(BlockFloat8), decode_e5m2, nullptr},
 };
 
 // Rows are in the order of ids, so the last row has the greatest.
@@ -104,7 +115,7 @@ std::span<const Format> all_formats() { return kFormats; }
 const Format& format_of(DType dtype) { return kFormats[kRows[static_cast<size_t>(dtype)]]; }
 
 const Format* find_format(uint32_t gguf_type_id) {
-  if (gguf_type_id >= kIds || kRows[gguf_type_id] < 0) return nullptr;
+  if (gguf_type_id >= kFirstOwnDType || kRows[gguf_type_id] < 0) return nullptr;
   return &kFormats[kRows[gguf_type_id]];
 }
 

@@ -92,7 +92,7 @@ Status replace(const ModelFile& file, const TrainedTensor& trained, DType dtype,
   const TensorInfo& info = *file.find_tensor(trained.name);
   const auto after = std::ranges::upper_bound(
       tensors, info.bytes.data(), {}, [](const OutTensor& t) { return t.stored.bytes.data(); });
-  const bool is_plain = info.steps.empty() && info.scales.empty() && after != tensors.begin();
+  const bool is_plain = info.steps.empty() && info.maker == nullptr && after != tensors.begin();
   OutTensor* const in = is_plain ? &*std::prev(after) : nullptr;
   if (in == nullptr || in->stored.dtype != info.dtype || names_of(info.dtype) == nullptr) {
     return fail(Code::unsupported, "{}: '{}' does not lie in the checkpoint as it is trained",

@@ -20,7 +20,8 @@ class TrainedExport {
       info.dtype = DType::f32;
       info.bytes = std::as_bytes(std::span(tensor.numbers));
       info.steps.clear();
-      info.scales = {};
+      info.maker = nullptr;
+      info.first_row = 0;
     }
   }
   // Puts the trained parts in the place of the file's. Whether there are some.
