@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "format/ggmf.h"
 #include "format/gguf.h"
+#include "format/other_containers.h"
 #include "format/safetensors.h"
 #include "format/tensor_names.h"
 
@@ -87,6 +88,7 @@ Result<std::unique_ptr<ModelFile>> ModelFile::open(const std::string& path,
   }
   // The file is opened once more for its first bytes, which say what it is.
   const MappedFile file = TRY(MappedFile::open(path));
+  TRY(refuse_other_container(file.bytes(), path));
   return looks_like_ggmf(file.bytes()) ? open_ggmf(path, options) : open_gguf(path, options);
 }
 
