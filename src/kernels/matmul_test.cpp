@@ -183,7 +183,9 @@ TEST_P(Matmul, PackedSizeStaysNearTheFile) {
   for (const GemmKernel& row : GetParam()->gemm) {
     const Format& format = format_of(row.weight);
     const auto file = static_cast<double>(format.bytes_of(4096) * row.mr);
-    EXPECT_LE(static_cast<double>(row.group_bytes(4096)), 1.03 * file) << format.name;
+    // The zero of a4 is a byte, and two when packed.
+    const double most = row.weight == DType::a4 ? 1.06 : 1.03;
+    EXPECT_LE(static_cast<double>(row.group_bytes(4096)), most * file) << format.name;
   }
 }
 

@@ -408,7 +408,7 @@ constexpr FormatCase kFormatCases[] = {
     {DType::q2_k, 0xCE74DE6780C0DABA},   {DType::q3_k, 0x7A6B8D595815E485},
     {DType::q4_k, 0xB22818BA5E55AF77},   {DType::q5_k, 0x8DB47143C3BE1D39},
     {DType::q6_k, 0xE657263BD9FB4D88},   {DType::iq4_nl, 0xAEA49883B394B8EE},
-    {DType::iq4_xs, 0x531605CC2AD26506},
+    {DType::iq4_xs, 0x531605CC2AD26506}, {DType::a4, 0x749633C660D4C8A0},
 };
 
 std::string hex(uint64_t hash) {

@@ -85,7 +85,7 @@ constexpr Format kFormats[] = {
     {DType::iq3_ks, "iq3_ks", 256, sizeof(BlockIQ3_KS), decode_iq3_ks, nullptr, kHalfHeader},
     {DType::iq2_kl, "iq2_kl", 256, sizeof(BlockIQ2_KL), decode_iq2_kl, nullptr, kHalfHeader},
     {DType::iq1_kt, "iq1_kt", 256, sizeof(BlockIQ1_KT), decode_iq1_kt, nullptr, kFloatHeader},
-    {DType::a4, "a4", 32, sizeof(BlockA4), decode_a4, nullptr},
+    {DType::a4, "a4", 32, sizeof(BlockA4), decode_a4, encode_a4},
     {DType::a4_f32, "a4_f32", 32, sizeof(BlockA4F32), decode_a4_f32, nullptr},
     {DType::a8_f32, "a8_f32", 32, sizeof(BlockA8F32), decode_a8_f32, nullptr},
     {DType::nf4, "nf4", 32, sizeof(BlockLevels), decode_nf4, nullptr},

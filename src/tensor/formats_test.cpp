@@ -300,6 +300,7 @@ constexpr Bound kBounds[] = {
     {"iq2_s", 0.27, 0.9, INFINITY, 9.0F},
     {"iq3_xxs", 0.2, 0.9, INFINITY, 9.0F},
     {"iq3_s", 0.15, 0.9, INFINITY, 9.0F},
+    {"a4", 0.095, 0.08},
 };
 
 TEST(Formats, RoundTripStaysWithinBounds) {

@@ -9,6 +9,7 @@ namespace {
 constexpr GemmKernel kRows[] = {
     block_row<Neon, Q4_0<Neon>>(), block_row<Neon, Q4_1<Neon>>(), block_row<Neon, Q5_0<Neon>>(),
     block_row<Neon, Q5_1<Neon>>(), block_row<Neon, Q8_0<Neon>>(), block_row<Neon, Iq4Nl<Neon>>(),
+    block_row<Neon, A4<Neon>>(),
 };
 
 }  // namespace

@@ -71,6 +71,17 @@ template <class V>
 using Q4_0 = BlockFormat<V, DType::q4_0, PackedQ4_0, 15, 8, false>;
 template <class V>
 using Q4_1 = BlockFormat<V, DType::q4_1, PackedQ4_1, 15, 0, true>;
+// The zero is where minimums are, negative; it becomes one by the scale, without rounding.
+template <class V>
+struct A4 : BlockFormat<V, DType::a4, PackedQ4_1, 15, 0, true> {
+  using Base = BlockFormat<V, DType::a4, PackedQ4_1, 15, 0, true>;
+
+  RUV_INLINE static void unpack(NothingOpened opened, const std::byte* chunk, int b,
+                                const std::byte* planes, Unpacked<V>& w) {
+    Base::unpack(opened, chunk, b, planes, w);
+    w.minimum[0] = V::mul(w.scale[0], w.minimum[0]);
+  }
+};
 template <class V>
 using Q5_0 = BlockFormat<V, DType::q5_0, PackedQ5_0, 31, 16, false>;
 template <class V>

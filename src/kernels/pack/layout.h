@@ -14,9 +14,10 @@
 // whole):
 //   header   1 vector   scales f16, kLanes of block 0 then kLanes of block 1
 //            1 vector   minimums f16 the same way                            (q4_1, q5_1)
+//            1 vector   zeros, negative, f16 the same way                    (a4)
 //   block    8 vectors  bytes                                                (q8_0)
-//            4 vectors  nibbles                                              (q4_0, q4_1, iq4_nl)
-//            5 vectors  nibbles, bits (fifth bit)                            (q5_0, q5_1)
+//            4 vectors  nibbles                                              (q4_0, q4_1, iq4_nl,
+//            a4) 5 vectors  nibbles, bits (fifth bit)                            (q5_0, q5_1)
 //
 // 256-number formats, chunk of 8 blocks:
 //   q4_k, q5_k  d, dmin f16 | 8·kLanes scales u8 | 8·kLanes minimums u8 | 8 x nibbles [bits]

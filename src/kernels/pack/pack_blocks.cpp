@@ -1,7 +1,8 @@
-// Packs the 32-number formats: q4_0, q4_1, q5_0, q5_1, q8_0, iq4_nl, and the plain float types.
+// Packs the 32-number formats: q4_0, q4_1, q5_0, q5_1, q8_0, iq4_nl, a4, and the plain float types.
 #include "kernels/pack/layout.h"
 #include "kernels/pack/packing.h"
 #include "kernels/pack/planes.h"
+#include "tensor/half.h"
 
 namespace ruv {
 namespace {
@@ -21,8 +22,11 @@ template <class Packed, int kFileBytes, bool kMins, int kCodeBits>
 struct FileBlock {
   using Layout = Packed;
   static constexpr int kBytes = kFileBytes;
-  static constexpr bool kHasMins = kMins;
 
+  static void put_header(const std::byte* block, std::byte* scale, std::byte* minimum) {
+    std::memcpy(scale, block, 2);
+    if constexpr (kMins) std::memcpy(minimum, block + 2, 2);
+  }
   template <int kLanes>
   static void put(const std::byte* block, const LaneVectors<kLanes>& to, uint32_t flip) {
     const std::byte* p = block + (kMins ? 4 : 2);
@@ -41,6 +45,24 @@ struct FileBlock {
   }
 };
 
+// File: scale f16, zero as a byte, codes.
+struct ZeroBlock {
+  using Layout = PackedQ4_1;
+  static constexpr int kBytes = 19;
+
+  static void put_header(const std::byte* block, std::byte* scale, std::byte* minimum) {
+    std::memcpy(scale, block, 2);
+    const uint16_t zero = f16_from_f32(-static_cast<float>(block[2]));
+    std::memcpy(minimum, &zero, 2);
+  }
+  template <int kLanes>
+  static void put(const std::byte* block, const LaneVectors<kLanes>& to, uint32_t /*flip*/) {
+    BlockCodes codes;
+    codes.read_nibbles(block + 3);
+    to.nibbles(codes);
+  }
+};
+
 template <DType kType>
 struct FormatOf;
 template <>
@@ -49,6 +71,8 @@ template <>
 struct FormatOf<DType::iq4_nl> : FileBlock<PackedQ4_0, 18, false, 4> {};
 template <>
 struct FormatOf<DType::q4_1> : FileBlock<PackedQ4_1, 20, true, 4> {};
+template <>
+struct FormatOf<DType::a4> : ZeroBlock {};
 template <>
 struct FormatOf<DType::q5_0> : FileBlock<PackedQ5_0, 22, false, 5> {};
 template <>
@@ -77,8 +101,7 @@ void pack_rows(std::byte* group, const std::byte* const* rows, int64_t k, uint32
       for (int i = 0; i < n; ++i) {
         const std::byte* block = rows[lane] + (b + i) * F::kBytes;
         std::byte* scale = group + 2 * (i * kLanes + lane);
-        std::memcpy(scale, block, 2);
-        if (F::kHasMins) std::memcpy(scale + kVector, block + 2, 2);
+        F::put_header(block, scale, scale + kVector);
         std::byte* first = group + (Layout::kHeaderVectors + i * Layout::kBlockVectors) * kVector;
         F::put(block, LaneVectors<kLanes>(first, lane), flip);
       }
@@ -177,6 +200,7 @@ RUV_PACK(q5_0)
 RUV_PACK(q5_1)
 RUV_PACK(q8_0)
 RUV_PACK(iq4_nl)
+RUV_PACK(a4)
 #undef RUV_PACK
 
 }  // namespace ruv

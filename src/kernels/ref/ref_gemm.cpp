@@ -16,7 +16,7 @@ constexpr GemmKernel kRows[] = {
     super_row<Plain, Q2K<Plain>>(),   super_row<Plain, Q3K<Plain>>(),
     super_row<Plain, Q4K<Plain>>(),   super_row<Plain, Q5K<Plain>>(),
     super_row<Plain, Q6K<Plain>>(),   block_row<Plain, Iq4Nl<Plain>>(),
-    super_row<Plain, Iq4Xs<Plain>>(),
+    super_row<Plain, Iq4Xs<Plain>>(), block_row<Plain, A4<Plain>>(),
 };
 
 }  // namespace

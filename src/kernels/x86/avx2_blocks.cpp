@@ -8,9 +8,13 @@ namespace ruv {
 namespace {
 
 constexpr GemmKernel kRows[] = {
-    block_row<Avx2, Q4_0<Avx2>>(),           block_row<Avx2, Q4_1<Avx2>>(),
-    block_row<Avx2, Q5_0<Avx2>>(),           block_row<Avx2, Q5_1<Avx2>>(),
-    block_row<Avx2Tiles, Q8_0<Avx2Tiles>>(), block_row<Avx2Tiles, Iq4Nl<Avx2Tiles>>(),
+    block_row<Avx2, Q4_0<Avx2>>(),
+    block_row<Avx2, Q4_1<Avx2>>(),
+    block_row<Avx2, Q5_0<Avx2>>(),
+    block_row<Avx2, Q5_1<Avx2>>(),
+    block_row<Avx2Tiles, Q8_0<Avx2Tiles>>(),
+    block_row<Avx2Tiles, Iq4Nl<Avx2Tiles>>(),
+    block_row<Avx2, A4<Avx2>>(),
 };
 
 }  // namespace

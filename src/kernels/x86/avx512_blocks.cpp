@@ -13,6 +13,7 @@ constexpr GemmKernel kRows[] = {
     block_row<Avx512, Q5_1<Avx512>>(),
     block_row_packed_by<Avx512, Q8_0<Avx512>>(pack_q8_0_offset_16),
     block_row<Avx512, Iq4Nl<Avx512>>(),
+    block_row<Avx512, A4<Avx512>>(),
 };
 
 }  // namespace

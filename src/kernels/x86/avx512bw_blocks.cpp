@@ -14,6 +14,7 @@ constexpr GemmKernel kRows[] = {
     block_row<Avx512Bw, Q5_1<Avx512Bw>>(),
     block_row<Avx512BwTiles, Q8_0<Avx512BwTiles>>(),
     block_row<Avx512BwTiles, Iq4Nl<Avx512BwTiles>>(),
+    block_row<Avx512Bw, A4<Avx512Bw>>(),
 };
 
 }  // namespace

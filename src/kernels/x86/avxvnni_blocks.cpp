@@ -25,6 +25,7 @@ constexpr GemmKernel kRows[] = {
     block_row<AvxVnni, Q5_1<AvxVnni>>(),
     block_row_packed_by<AvxVnni, Q8_0<AvxVnni>>(pack_q8_0_offset),
     block_row<AvxVnni, Iq4Nl<AvxVnni>>(),
+    block_row<AvxVnni, A4<AvxVnni>>(),
 };
 
 }  // namespace

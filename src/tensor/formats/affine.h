@@ -36,6 +36,8 @@ struct BlockA8F32 {
 static_assert(sizeof(BlockA8F32) == 40);
 
 void decode_a4(const void* src, float* dst, int64_t n);
+// Levels from the least number, or 0, to the greatest, or 0; the zero is the level nearest to 0.
+void encode_a4(const float* src, const float* importance, void* dst, int64_t n);
 void decode_a4_f32(const void* src, float* dst, int64_t n);
 void decode_a8_f32(const void* src, float* dst, int64_t n);
 
