@@ -87,11 +87,10 @@ std::string_view expert_layer_keys(HfExpertLayers layers) {
 }
 
 // A config that is quantised, computed without a causal mask or different from layer to layer.
-constexpr NeutralKey kAlwaysNeutral[] = {{"is_causal", " true "},
-                                         {"is_encoder_decoder", " false "},
-                                         {"per_layer_config", " null "},
-                                         {"quantization_config", " null "},
-                                         {"attention_chunk_size", " null "}};
+constexpr NeutralKey kAlwaysNeutral[] = {
+    {"is_causal", " true "},          {"is_encoder_decoder", " false "},
+    {"per_layer_config", " null "},   {"quantization_config", " null "},
+    {"compression_config", " null "}, {"attention_chunk_size", " null "}};
 
 template <class Claim>
 void claim_experts(const HfExperts& experts, const Claim& claim) {

@@ -620,7 +620,7 @@ void read_row(const ExportTensor& tensor, int64_t row, float* dst) {
   }
   const auto [part, at] = place_of_row(tensor, row);
   const Format& format = format_of(part->dtype);
-  if (part->steps.empty()) {
+  if (part->steps.empty() && part->maker == nullptr) {
     format.decode(part->bytes.data() + at * format.bytes_of(n), dst, n);
   } else {
     part->decode_row(at, dst);

@@ -774,6 +774,7 @@ Result<HfConfig> parse_hf_config(std::string_view text, const std::string& sourc
   for (const std::string& key : ignored_keys) {
     if (take_away(json, key)) out.ignored.push_back(key);
   }
+  out.foreign = TRY(take_foreign_config(json, source, out.faults));
   const Members config(json, source);
   ChosenClass chosen = TRY(choose_class(config, out));
   TRY(choose_family(config, chosen.found));

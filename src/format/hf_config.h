@@ -69,6 +69,7 @@
 
 #include "base/faults.h"
 #include "family/family.h"
+#include "format/foreign/foreign_config.h"
 #include "format/model_file.h"
 
 namespace ruv {
@@ -104,6 +105,8 @@ struct HfConfig {
   // Keys the model class does not read, and choices between keys that contradict each other.
   std::vector<std::string> remarks;
   std::vector<std::string> ignored;  // those of ignored_keys that were there
+
+  std::optional<ForeignConfig> foreign;  // how the weights are quantised; nothing: they are not
 
   HfParallelHeads parallel;
   const HfClassifier* classifier = nullptr;  // null: the class scores no texts

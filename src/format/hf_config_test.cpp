@@ -56,13 +56,13 @@ bool has(const HfConfig& config, std::string_view key) {
 TEST(HfConfig, EveryKeyThatIsRefusedIsNamed) {
   Json json = small("LlamaForCausalLM");
   json["rope_scaling"] = {{"rope_type", "mystery"}, {"factor", 2.0}};
-  json["quantization_config"] = {{"quant_method", "gptq"}};
+  json["quantization_config"] = {{"quant_method", "quip"}};
   const auto parsed = parse_hf_config(json.dump(), "config.json");
   ASSERT_TRUE(parsed) << parsed.error().message();
   ASSERT_EQ(parsed->faults.all().size(), 2U);
   EXPECT_NE(parsed->faults.all()[0].message().find("'rope_scaling.rope_type'"), std::string::npos);
   EXPECT_NE(parsed->faults.all()[1].message().find(
-                R"('quantization_config' is {"quant_method": "gptq", …}, which is not supported)"),
+                R"('quantization_config' is {"quant_method": "quip", …}, which is not supported)"),
             std::string::npos);
   EXPECT_EQ(parsed->hf->model_type, "llama");
 }

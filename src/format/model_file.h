@@ -36,9 +36,9 @@ struct MetaArray {
 };
 using MetaMap = std::map<std::string, MetaValue, std::less<>>;
 
-// Makes the rows of a tensor that is not blocks in the file: its codes, scales and zeros are tensors
-// of their own, or in another order. What it reads lies in mapped files that outlive it; safe to
-// call from any number of threads.
+// Makes the rows of a tensor that is not blocks in the file: its codes, scales and zeros are
+// tensors of their own, or in another order. What it reads lies in mapped files that outlive it;
+// safe to call from any number of threads.
 class RowMaker {
  public:
   virtual ~RowMaker() = default;

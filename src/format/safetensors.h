@@ -15,6 +15,8 @@ struct SafetensorsTensor {
   std::optional<DType> dtype;  // nothing for types the engine has no numbers for: "BOOL", "U8", …
   std::vector<int64_t> shape;  // rows first; empty for a scalar, lengths may be 0
   Bytes bytes;                 // inside the parsed span, of any alignment
+  // Not null: its rows are made by this (TensorInfo::maker).
+  std::shared_ptr<const RowMaker> maker = {};
 };
 
 // The tensors of one file in the order of their bytes. Fails: corrupt, unsupported (a dtype that is

@@ -8,8 +8,10 @@
 
 #include "base/file.h"
 #include "family/word_list.h"
+#include "format/foreign/foreign.h"
 #include "format/hf_config.h"
 #include "format/hf_sampling.h"
+#include "format/other_containers.h"
 #include "format/safetensors.h"
 #include "format/tensor_names.h"
 #include "format/tensor_parts.h"
@@ -38,6 +40,7 @@ class SafetensorsFile final : public ModelFile {
   Status read_config(const ModelFileOptions& options);
   Result<bool> read_parallel_heads();
   Status read_files();
+  Status read_quantized();
   Status read_shards(const std::string& index_path);
   Result<std::set<std::string>> add_file(const std::string& path);
   void count_layers_ahead();
@@ -59,7 +62,7 @@ class SafetensorsFile final : public ModelFile {
   std::vector<std::string> names_to_ignore_;
   bool tables_only_ = false;
   // What the files hold, in order, with their paths, until it is added.
-  std::vector<std::pair<std::string, std::vector<SafetensorsTensor>>> stored_;
+  StoredTensors stored_;
   int64_t n_ahead_ = 0;  // layers that predict further tokens
   std::vector<std::string> left_out_;
   // Halves of MXFP4 tensors, by GGUF name.
@@ -80,6 +83,7 @@ Result<std::unique_ptr<ModelFile>> SafetensorsFile::open(const std::string& fold
   file->container_ = "safetensors";
   TRY(file->read_config(options));
   TRY(file->read_files());
+  TRY(file->read_quantized());
   file->count_layers_ahead();
   TRY(file->add_tensors());
   TRY(file->join_mx_tensors());
@@ -168,11 +172,42 @@ Status SafetensorsFile::read_files() {
     return {};
   }
   if (file_exists(index)) return read_shards(index);
+  for (const std::string_view pickle :
+       {"pytorch_model.bin", "pytorch_model.bin.index.json", "consolidated.00.pth", "model.pt"}) {
+    if (!file_exists(in_folder(path_, pickle))) continue;
+    const std::string_view first =
+        pickle.ends_with(".json") ? "pytorch_model-00001-of-0000N.bin" : pickle;
+    faults_.add(fail(Code::unsupported,
+                     "{}: '{}' is a pickle of PyTorch, which may run code and is not read; make "
+                     "safetensors of it, each part by itself: {}",
+                     path_, pickle, command_for_pickle(first)));
+    return {};
+  }
   faults_.add(fail(Code::not_found,
                    "{}: neither model.safetensors nor model.safetensors.index.json; convert "
                    "PyTorch files to safetensors first",
                    path_));
   return {};
+}
+
+// Matrices that another tool has quantised become tensors of their ordinary names. Where the config
+// does not say how, a file of the tool beside it may.
+Status SafetensorsFile::read_quantized() {
+  const bool is_said = config_.foreign.has_value() || !faults_.empty() ||
+                       std::ranges::count(names_to_ignore_, "quantization_config") > 0;
+  for (const ForeignFile& known : foreign_config_files()) {
+    const std::string path = in_folder(path_, known.name);
+    if (is_said || config_.foreign || !file_exists(path)) continue;
+    const MappedFile text = TRY(MappedFile::open(path));
+    const Json json = TRY(parse_foreign_file(as_text(text.bytes()), path, known.method));
+    if (!is_foreign_method(json)) continue;
+    Result<ForeignConfig> config =
+        parse_foreign_config(Members(json, path), std::string(known.name));
+    if (!config) return faults_.keep_unsupported(config.error());
+    config_.foreign = std::move(*config);
+  }
+  if (!config_.foreign) return {};
+  return faults_.keep_unsupported(read_foreign_tensors(*config_.foreign, stored_, remarks_));
 }
 
 Status SafetensorsFile::read_shards(const std::string& index_path) {
@@ -307,7 +342,8 @@ Status SafetensorsFile::add_tensor(const TensorNames& names, SafetensorsTensor&&
   TensorInfo tensor{.name = name.gguf,
                     .dtype = *stored.dtype,
                     .shape = std::move(stored.shape),
-                    .bytes = stored.bytes};
+                    .bytes = stored.bytes,
+                    .maker = std::move(stored.maker)};
   add_parts(std::move(tensor), name, stored.name);
   return {};
 }

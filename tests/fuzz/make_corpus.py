@@ -119,6 +119,12 @@ def safetensors_seeds():
         yield f"config_{folder.name}", (folder / "config.json").read_bytes()
 
 
+def foreign_seeds():
+    folder = CORPUS.parent.parent / "golden/foreign"
+    for name, settings in json.loads((folder / "settings.json").read_text()).items():
+        yield name, json.dumps(settings).encode() + b"\0" + (folder / f"{name}.safetensors").read_bytes()
+
+
 def tokenizer_json_seeds():
     added = [{"id": 5, "content": "<s>", "special": True, "lstrip": False, "rstrip": True,
               "single_word": False, "normalized": False}]
@@ -544,6 +550,7 @@ def adapter_seeds():
 
 def main():
     for reader, seeds in (("gguf", gguf_seeds), ("ggmf", ggmf_seeds), ("safetensors", safetensors_seeds),
+                          ("foreign", foreign_seeds),
                           ("tokenizer_json", tokenizer_json_seeds), ("tokenizer", tokenizer_seeds),
                           ("template", template_seeds), ("packed_file", packed_file_seeds),
                           ("sentencepiece_model", sentencepiece_model_seeds),
