@@ -80,15 +80,16 @@ void ProgressBar::update(double share) {
   if (!(active_ || as_lines_) || now < next_draw_) return;
   if (as_lines_) {
     next_draw_ = now + kLineEvery;
-    fmt::print(stderr, "{} {:.0f} %\n", label_, 100 * std::clamp(share, 0.0, 1.0));
+    fmt::print(stderr, "{} {:.0f} %{}{}\n", label_, 100 * std::clamp(share, 0.0, 1.0),
+               note_.empty() ? "" : ", ", note_);
     return;
   }
   next_draw_ = now + kRedraw;
   drawn_ = true;
   const double part = std::clamp(share, 0.0, 1.0);
   const int full = static_cast<int>(std::lround(part * kBarCells));
-  fmt::print(stderr, "\r{} [{:=<{}}{:{}}] {:3.0f} %", label_, "", full, "", kBarCells - full,
-             100 * part);
+  fmt::print(stderr, "\r{} [{:=<{}}{:{}}] {:3.0f} %{}{}{}", label_, "", full, "", kBarCells - full,
+             100 * part, note_.empty() ? "" : ", ", note_, note_.empty() ? "" : "\x1b[K");
   std::fflush(stderr);
 }
 

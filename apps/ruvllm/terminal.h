@@ -51,10 +51,13 @@ class ProgressBar {
 
   // `share` in [0, 1].
   void update(double share);
+  // Shown after the share from the next update on.
+  void set_note(std::string note) { note_ = std::move(note); }
 
  private:
   using Time = std::chrono::steady_clock::time_point;
   std::string label_;
+  std::string note_;
   bool active_;
   bool as_lines_;
   bool drawn_ = false;

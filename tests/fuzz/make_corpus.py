@@ -78,6 +78,22 @@ def gguf_seeds():
                                 ("split.tensors.count", I32, 4)], plain)
 
 
+def imatrix_seeds():
+    sums, counts = struct.pack("<8f", *range(8)), struct.pack("<2f", 3, 0)
+    keys = [("general.type", STRING, "imatrix"), ("imatrix.datasets", ARRAY, (STRING, ["a.txt"])),
+            ("imatrix.chunk_count", U32, 2), ("imatrix.chunk_size", U32, 512)]
+    dense = [("blk.0.ffn_up.weight.in_sum2", [8], 0, sums),
+             ("blk.0.ffn_up.weight.counts", [1, 1], 0, counts[:4])]
+    experts = [("blk.0.ffn_up_exps.weight.in_sum2", [4, 2], 0, sums),
+               ("blk.0.ffn_up_exps.weight.counts", [1, 2], 0, counts)]
+    yield "gguf", gguf(keys, dense + experts)
+    yield "model", gguf(ARCH, dense)
+    name = b"blk.0.ffn_up.weight"
+    entry = struct.pack("<i", len(name)) + name + struct.pack("<ii", 2, 8) + sums
+    yield "dat", struct.pack("<i", 1) + entry + struct.pack("<ii", 2, 5) + b"a.txt"
+    yield "dat_alone", struct.pack("<i", 1) + entry
+
+
 def ggmf_seeds():
     def file(version, kind, tensors):
         out = b"fmgg" + struct.pack("<5I", version, 8, 4, 1, kind)
@@ -549,8 +565,8 @@ def adapter_seeds():
 
 
 def main():
-    for reader, seeds in (("gguf", gguf_seeds), ("ggmf", ggmf_seeds), ("safetensors", safetensors_seeds),
-                          ("foreign", foreign_seeds),
+    for reader, seeds in (("gguf", gguf_seeds), ("imatrix", imatrix_seeds), ("ggmf", ggmf_seeds),
+                          ("safetensors", safetensors_seeds), ("foreign", foreign_seeds),
                           ("tokenizer_json", tokenizer_json_seeds), ("tokenizer", tokenizer_seeds),
                           ("template", template_seeds), ("packed_file", packed_file_seeds),
                           ("sentencepiece_model", sentencepiece_model_seeds),

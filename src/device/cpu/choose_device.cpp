@@ -1,4 +1,5 @@
 #include "device/cpu/cpu_device.h"
+#include "device/product_watcher.h"
 
 namespace ruv {
 
@@ -10,6 +11,12 @@ Result<std::shared_ptr<Device>> choose_device(const DeviceChoice& choice) {
                 choice.isa);
   }
   return new_device(*found);
+}
+
+std::shared_ptr<Device> watched_device(ProductWatcher& watcher) {
+  std::shared_ptr<Device> device = new_device(portable_kernels());
+  static_cast<CpuDevice&>(*device).watch(&watcher);
+  return device;
 }
 
 std::shared_ptr<Device> default_device() { return new_device(kernels()); }

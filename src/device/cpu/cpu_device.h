@@ -6,6 +6,8 @@
 
 namespace ruv {
 
+class ProductWatcher;
+
 class CpuDevice : public Device {
  public:
   explicit CpuDevice(const Kernels& kernels, uint64_t shift = 0)
@@ -26,6 +28,10 @@ class CpuDevice : public Device {
                                         const OpsLimits& limits) override;
 
   const Kernels& kernel_table() const { return *kernels_; }
+  // Operations that are made from now on show the inputs of all products to it, which must outlive
+  // them; null: they do not.
+  void watch(ProductWatcher* watcher) { watcher_ = watcher; }
+  ProductWatcher* watcher() const { return watcher_; }
 
   std::byte* pointer(Address address) const {
     return reinterpret_cast<std::byte*>(address.bits() - shift_);
@@ -39,6 +45,7 @@ class CpuDevice : public Device {
   const Kernels* kernels_;
   CpuPacking packing_;
   uint64_t shift_;
+  ProductWatcher* watcher_ = nullptr;
 };
 
 // The CPU with a table of kernels. Test programs have one of their own, with shifted addresses.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device/cpu/cpu_ops.h"
+#include "device/product_watcher.h"
 
 namespace ruv {
 namespace {
@@ -95,7 +96,14 @@ void CpuOps::convert_row_of(View x, int64_t r, ActFormats formats, const Buffer&
   }
 }
 
+void CpuOps::show(std::span<const Product> products, View x) const {
+  for (const Product& p : products) {
+    watcher_->on_product(*p.weight, {row(x, p.first_row), p.out.n_rows, x.n_cols});
+  }
+}
+
 void CpuOps::matmul_each(std::span<const Product> products, View x) {
+  if (watcher_ != nullptr) show(products, x);
   const ActFormats formats = formats_of(products);
   const bool each = x.n_rows <= kRowsQuantizedByEach;
   if (!formats.none() && !each) {
@@ -119,6 +127,7 @@ void CpuOps::multiply_chosen(std::span<const Product> products, View x,
                              std::span<const int32_t> chosen, View floats) {
   const ActFormats formats = formats_of(products);
   const bool copies_floats =
+      watcher_ != nullptr ||
       std::ranges::any_of(products, [&](const Product& p) { return takes_floats(*p.weight); });
   for_rows(floats.n_rows, x.n_cols, [&](int64_t i) {
     const int64_t from = chosen[static_cast<size_t>(i)];
@@ -130,6 +139,7 @@ void CpuOps::multiply_chosen(std::span<const Product> products, View x,
                   act_rows(choices_, format, x) + from * n_bytes, static_cast<size_t>(n_bytes));
     }
   });
+  if (watcher_ != nullptr) show(products, floats);
   multiply_each(products, floats, formats, false);
 }
 
@@ -158,6 +168,10 @@ void CpuOps::multiply_each(std::span<const Product> products, View x, ActFormats
     multiply_pieces(0);
   } else {
     pool_->run(multiply_pieces);
+  }
+  if (watcher_ == nullptr) return;
+  for (const Product& p : products) {
+    watcher_->on_result(*p.weight, {row(p.out, 0), p.out.n_rows, p.out.n_cols});
   }
 }
 
@@ -196,9 +210,20 @@ void CpuOps::multiply(const Product& product, View x, const Buffer& act, Piece p
   add_bias(product.out, *product.bias, groups.begin * mr, std::min(weight.n_out, groups.end * mr));
 }
 
+// Rows of x have the numbers of all heads; a head's are shown a row at a time.
+void CpuOps::show_heads(View x, std::span<const Weight> heads) const {
+  for (size_t h = 0; h < heads.size(); ++h) {
+    const int64_t n_in = heads[h].n_in;
+    for (int64_t r = 0; r < x.n_rows; ++r) {
+      watcher_->on_product(heads[h], {row(x, r) + static_cast<int64_t>(h) * n_in, 1, n_in});
+    }
+  }
+}
+
 // A thread takes whole heads: their matrices are small, and many.
 void CpuOps::matmul_heads(View out, View x, std::span<const Weight> heads) {
   const auto n_heads = std::ssize(heads);
+  if (watcher_ != nullptr) show_heads(x, heads);
   const int64_t numbers = x.n_rows * x.n_cols * heads.front().n_out;
   if (!worth_threads(numbers)) {
     for (int64_t h = 0; h < n_heads; ++h)

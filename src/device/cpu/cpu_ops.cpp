@@ -17,7 +17,8 @@ CpuOps::CpuOps(const Kernels& kernels, WorkerPool& pool, KvPages& pages, const O
       device_(&static_cast<const CpuDevice&>(pages.device())),
       pages_(&pages),
       limits_(limits),
-      f32_gemm_(find_gemm(kernels, DType::f32)) {}
+      f32_gemm_(find_gemm(kernels, DType::f32)),
+      watcher_(device_->watcher()) {}
 
 Result<std::unique_ptr<CpuOps>> CpuOps::create(const Kernels& kernels, WorkerPool& pool,
                                                KvPages& pages, const OpsLimits& limits) {

@@ -121,6 +121,9 @@ class CpuOps final : public Ops {
     bool none() const { return !q8 && !bf16; }
   };
   ActFormats formats_of(std::span<const Product> products) const;
+  // Shows the products' rows of x to the watcher. Requires: there is one.
+  void show(std::span<const Product> products, View x) const;
+  void show_heads(View x, std::span<const Weight> heads) const;
   bool takes_floats(const Weight& weight) const;
   // Row r of x to its place in `to`.
   void convert_row_of(View x, int64_t r, ActFormats formats, const Buffer& to) const;
@@ -276,6 +279,7 @@ class CpuOps final : public Ops {
   std::unique_ptr<CpuAttend> attend_;
   std::unique_ptr<CpuChoose> choose_;
   const GemmKernel* f32_gemm_;
+  ProductWatcher* watcher_;  // the device's; null: none
 };
 
 template <class Step>
