@@ -38,7 +38,7 @@ TEST(ModelFile, OpensByWhatStandsAtThePath) {
   EXPECT_NE(ModelFile::open(folder.write("pytorch_model.bin", "PK\3\4 zip"))
                 .error()
                 .message()
-                .find("not a GGUF file"),
+                .find("a pickle of PyTorch"),
             std::string::npos);
   const auto missing = ModelFile::open(folder.path() + "/nowhere/model.gguf");
   ASSERT_FALSE(missing);

@@ -150,8 +150,10 @@ TEST(Quantize, QuantisedInputIsRefusedUnlessItStays) {
   // The same type copies the bytes.
   const std::string again = folder.path() + "/again.gguf";
   ASSERT_TRUE(quantize_model(**first, "q8_0", again).ok());
-  EXPECT_EQ(read_text_file(again).value_or("a"),
-            read_text_file(folder.path() + "/q8_0.gguf").value_or("b"));
+  const auto copy = ModelFile::open(again);
+  ASSERT_TRUE(copy.has_value()) << copy.error().message();
+  EXPECT_TRUE(std::ranges::equal((*copy)->find_tensor("output.weight")->bytes,
+                                 (*first)->find_tensor("output.weight")->bytes));
   const auto forced = converted(**first, "q4_k_m", folder, {.requantize = true});
   ASSERT_TRUE(forced.has_value());
   EXPECT_EQ((*forced)->find_tensor("output.weight")->dtype, DType::q6_k);
