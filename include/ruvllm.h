@@ -110,6 +110,8 @@ typedef void (*ruvllm_progress)(double share, void* user);
      cache_disk_mib   size limit of the former in MiB [8192]
      cache_key        64 hexadecimal digits: encrypts both
      packed_dir       folder of packed weights, which make the next load fast; absent: none is kept
+     quantize         type that matrices of floats get as they load, "q4_k_m"; "auto": the best that
+                      fits the memory, where floats do not; absent: they stay
      draft_model      path of a smaller model, or of a head, that drafts tokens
      draft_head       false: layers of the file that draft tokens are left out
      ignore_keys      list of keys of the file that are taken as absent

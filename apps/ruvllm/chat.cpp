@@ -164,6 +164,7 @@ int chat_command(int argc, char** argv) {
   line.example("ruvllm chat --tools tools.json",
                "The model may call programs, each after your consent");
   line.text("--model,-m", call.model, kModelHelp);
+  call.load.quantize = "auto";
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
   add_lora_flag(line, call.engine.lora);

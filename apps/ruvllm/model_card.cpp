@@ -52,7 +52,7 @@ CardModel describe_model(const ModelFile& file, const std::string& path) {
   CardModel model{.path = path, .architecture = file.architecture(), .quantisation = {}};
   std::map<DType, size_t> n_bytes;
   for (const TensorInfo& tensor : file.tensors()) {
-    n_bytes[tensor.dtype] += tensor.bytes.size();
+    n_bytes[tensor.dtype] += static_cast<uint64_t>(tensor.n_bytes());
     model.n_params += tensor.n_elements();
   }
   const auto most =

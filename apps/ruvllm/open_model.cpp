@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cache_folder.h"
 #include "default_model.h"
+#include "format/quant_mix.h"
 #include "format/tokenizer_file.h"
 #include "terminal.h"
 
@@ -19,6 +20,12 @@ namespace {
 Result<std::string> chosen_draft(const LoadCall& load) {
   if (load.draft_model.empty()) return std::string();
   return TRY(chosen_model(load.draft_model)).path;
+}
+
+std::vector<std::string> weight_types() {
+  std::vector<std::string> names = {"off", "auto"};
+  for (const QuantType& type : quant_types()) names.emplace_back(type.name);
+  return names;
 }
 
 }  // namespace
@@ -55,6 +62,11 @@ void add_load_flags(CommandLine& line, LoadCall& call) {
   line.text("--packed-cache", call.packed_cache,
             "Folder for packed weights, which make the next start fast, or off; "
             "~/.cache/ruvllm/packed when absent");
+  line.text(
+      "--quantize", call.quantize,
+      "The type that matrices of floats get as they load, as `ruvllm quantize` has them; auto: "
+      "the best one that fits three quarters of the memory, where floats do not; off: none");
+  line.choices(weight_types());
   line.flag("--portable", call.portable,
             "Compute the same bytes as every other machine also with bf16 weights; where the "
             "processor multiplies pairs of bf16, such models are mostly slower then");
@@ -74,6 +86,7 @@ Result<std::shared_ptr<const Model>> open_model(const ChosenModel& chosen, int n
   options.portable = load.portable;
   options.defaults = chosen.defaults;
   options.draft_head = !load.no_draft_head;
+  if (load.quantize != "off") options.quantize = load.quantize;
   const std::string draft = TRY(chosen_draft(load));
   if (!draft.empty() && is_draft_head(draft)) options.draft_head_file = draft;
   options.packed_cache_dir = load.packed_cache.empty() ? default_packed_cache() : load.packed_cache;
@@ -84,7 +97,7 @@ Result<std::shared_ptr<const Model>> open_model(const ChosenModel& chosen, int n
   // A remark is for a person waiting at a terminal; the other kinds also go to a log.
   options.note = [&](NoteKind kind, std::string_view text) {
     if (kind == NoteKind::remark && (is_quiet() || !is_terminal(stderr))) return;
-    if (kind == NoteKind::stored && is_quiet()) return;
+    if ((kind == NoteKind::stored || kind == NoteKind::choice) && is_quiet()) return;
     notes.emplace_back(text);
     if (kind == NoteKind::stored) notes.back() += "; --packed-cache off keeps none";
   };

@@ -28,13 +28,14 @@ struct LoadCall {
   // ~/.cache/ruvllm/packed.
   std::string packed_cache = {};
   std::vector<std::string> ignored_keys = {};
+  std::string quantize = "off";  // or LoadOptions::quantize
   bool portable = false;
   bool no_draft_head = false;
   std::string draft_model = {};  // a model, or a head that is loaded with the model
 };
 // --draft-model, of subcommands that write answers.
 void add_draft_flag(CommandLine& line, LoadCall& call);
-// --packed-cache, --portable, --no-draft-head and --ignore-key.
+// --packed-cache, --quantize, --portable, --no-draft-head and --ignore-key.
 void add_load_flags(CommandLine& line, LoadCall& call);
 void add_ignore_flag(CommandLine& line, std::vector<std::string>& keys);
 

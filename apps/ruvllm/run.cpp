@@ -217,6 +217,7 @@ int run_command(int argc, char** argv) {
   line.alternatives({"--prompt", "text"});
   line.words("text", call.words, "The prompt; several words are joined by spaces");
   line.text("--model,-m", call.model, kModelHelp);
+  call.load.quantize = "auto";
   add_load_flags(line, call.load);
   add_draft_flag(line, call.load);
   add_lora_flag(line, call.engine.lora);

@@ -26,6 +26,7 @@ enum class NoteKind {
   remark,   // what was done and how long it took
   stored,   // a file was written that stays after the program
   problem,  // the model works, but something the caller asked for does not
+  choice,   // what was chosen where the caller left it open, with the figures that decided
 };
 
 // What is said of a model's use beside its file, as the layers of a registry's model do. What a
@@ -61,6 +62,13 @@ struct LoadOptions {
   // What was ignored is passed to `note` and listed in ModelInfo::remarks.
   std::vector<std::string> ignored_keys;
 
+  // The type that matrices of floats get as they load, one of quantize's ("q4_k_m"), so that a
+  // 16-bit model takes a third of its memory; smaller types lose more of the model's quality.
+  // Embeddings that are looked up stay as they are. "auto": the best type whose weights fit three
+  // quarters of the memory, where floats do not; `note` says which, and why. Empty: as the file has
+  // them.
+  std::string quantize = {};
+
   // Folder of packed weights, created when absent; empty: none. The first load of a model writes a
   // file there, which later loads map instead of packing again. Files may be deleted at any time.
   // They are trusted like the program: other users must not be able to write to the folder.
@@ -80,7 +88,7 @@ struct LoadOptions {
 
 // Loads a GGUF file or a HuggingFace folder (config.json, *.safetensors, tokenizer.json).
 // Fails: not_found, corrupt (file, offset, field), unsupported (architecture, tensor type, a key
-// that asks for something we do not have), out_of_memory.
+// that asks for something we do not have), invalid (LoadOptions), out_of_memory.
 Result<std::shared_ptr<const Model>> load_model(const std::string& path,
                                                 const LoadOptions& options = {});
 // Whether load_model would accept the file, decided without reading its weights. Fails: as

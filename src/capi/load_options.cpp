@@ -122,7 +122,7 @@ CallResult<LocalModelOptions> read_load_options(const char* json) {
   static constexpr std::array kNames = {
       "n_ctx",          "n_threads", "kv_type",    "max_sequences", "cache_tokens", "cache_dir",
       "cache_disk_mib", "cache_key", "packed_dir", "draft_model",   "draft_head",   "ignore_keys",
-      "portable",       "name",      "adapters",   "adapter_dir",   "adapter_mib"};
+      "portable",       "name",      "adapters",   "adapter_dir",   "adapter_mib",  "quantize"};
   const Json options = TRY(read_options(json, kNames));
   LocalModelOptions out;
   EngineOptions& engine = out.engine;
@@ -137,6 +137,7 @@ CallResult<LocalModelOptions> read_load_options(const char* json) {
   load.draft_head = TRY(read_flag(options, "draft_head", true));
   load.portable = TRY(read_flag(options, "portable", false));
   load.ignored_keys = TRY(read_texts(options, "ignore_keys"));
+  load.quantize = TRY(read_text(options, "quantize"));
   out.name = TRY(read_text(options, "name"));
   out.draft_model = TRY(read_text(options, "draft_model"));
   out.adapters = TRY(read_named_adapters(options));

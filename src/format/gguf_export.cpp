@@ -286,7 +286,7 @@ Status check_side_scalings(const ModelFile& model) {
 // describe the file that was read.
 bool is_dropped(const ModelFile& model, std::string_view key) {
   if (key.starts_with("split.") || key == "general.alignment" || key == "general.file_type" ||
-      key == "general.quantization_version" || key == "quantize.source_hash") {
+      key == "general.quantization_version" || key.starts_with("quantize.")) {
     return true;
   }
   if (model.container() == "gguf") return false;

@@ -40,7 +40,8 @@ struct ExportTensor {
 // (more than four dimensions), not_found (a hyper-parameter the row order needs).
 Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model);
 
-// All metadata but general.file_type and general.quantization_version. A folder without tokenizer
+// All metadata but what says how the file was quantised: general.file_type,
+// general.quantization_version and all of "quantize.". A folder without tokenizer
 // gives a file without. Fails: as ModelFile::tokenizer_spec, for safetensors.
 Status export_metadata(const ModelFile& model, GgufWriter& out);
 

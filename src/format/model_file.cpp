@@ -45,6 +45,11 @@ int64_t TensorInfo::n_rows() const {
   return shape.empty() || shape.back() == 0 ? 1 : n_elements() / shape.back();
 }
 
+int64_t TensorInfo::n_bytes() const {
+  const Format& format = format_of(dtype);
+  return shape.empty() ? format.bytes_of(1) : n_rows() * format.bytes_of(shape.back());
+}
+
 int64_t TensorInfo::row_offset(int64_t row) const {
   if (steps.empty()) {
     return maker != nullptr ? first_row + row : row * format_of(dtype).bytes_of(shape.back());

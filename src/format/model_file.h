@@ -45,6 +45,8 @@ class RowMaker {
   // Writes one row as blocks of the tensor's format. Requires: `row` is one of the tensor's rows;
   // `to` holds it.
   virtual void make_row(int64_t row, std::byte* to) const = 0;
+  // Whether all rows so far could be made. Fails: corrupt, invalid, naming the tensor.
+  virtual Status status() const { return {}; }
 };
 
 struct TensorInfo {
@@ -64,6 +66,8 @@ struct TensorInfo {
   int64_t first_row = 0;
 
   int64_t n_elements() const;
+  // What the numbers take in the tensor's format.
+  int64_t n_bytes() const;
   // The tensor as a matrix has this many rows of shape.back() numbers.
   int64_t n_rows() const;
   // Where a row begins in `bytes`; with a maker, how many of its rows are before it.
@@ -139,6 +143,16 @@ class ModelFile {
   // tensors().
   const std::map<std::string, Status, std::less<>>& unread() const { return unread_; }
 
+  // Every matrix of plain floats that multiplications read gets the format that files of this type
+  // have for it (quant_mix.h), and its rows are encoded as they are read; other tensors stay. A
+  // later call replaces an earlier one, an empty name undoes it. Fails: invalid, for a name that
+  // quant_types() lacks.
+  Status set_weight_type(std::string_view type_name);
+  // That of the last set_weight_type(); empty: none.
+  std::string_view weight_type() const { return weight_type_; }
+  // As find_tensor(), as the file has it.
+  const TensorInfo* find_stored(std::string_view name) const;
+
   // Lets the system take back the memory of what was read so far; it is read again when touched.
   void drop_pages() const;
 
@@ -182,6 +196,10 @@ class ModelFile {
   std::vector<TensorInfo> tensors_;
   std::map<std::string, Status, std::less<>> unread_;
   std::map<std::string, size_t, std::less<>> tensor_index_;
+
+ private:
+  std::string weight_type_;
+  std::vector<TensorInfo> stored_;  // tensors_ of the file; empty before set_weight_type()
 };
 
 }  // namespace ruv

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "format/quantizable.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -9,21 +10,6 @@ namespace {
 
 bool is_integer(DType dtype) {
   return dtype == DType::i8 || dtype == DType::i16 || dtype == DType::i32 || dtype == DType::i64;
-}
-
-// The facts from the model's metadata.
-MixFacts facts_of(const ModelFile& model) {
-  MixFacts facts;
-  facts.n_layers = model.integer("block_count").value_or(0);
-  facts.n_experts = model.integer("expert_count").value_or(0);
-  const auto heads = model.integers("attention.head_count").value_or(std::vector<int64_t>{1});
-  const int64_t n_heads = heads.empty() ? 1 : std::ranges::max(heads);
-  // Layers without key heads have no matrices that depend on their number.
-  const auto counts = model.integers("attention.head_count_kv").value_or(std::vector{n_heads});
-  const int64_t n_kv_heads = counts.empty() ? 0 : std::ranges::max(counts);
-  if (n_kv_heads > 0) facts.heads_per_kv_head = n_heads / n_kv_heads;
-  facts.tied_embeddings = model.find_tensor("output.weight") == nullptr;
-  return facts;
 }
 
 // Sets the format of the first rule that fits; counts what rules fit.
@@ -88,7 +74,7 @@ uint64_t PlannedTensor::bytes_out() const {
 
 Result<std::vector<PlannedTensor>> plan_tensors(const ModelFile& in, const QuantType& type,
                                                 const PlanOptions& options) {
-  MixFacts facts = facts_of(in);
+  MixFacts facts = mix_facts(in);
   facts.has_importance = options.importance != nullptr;
   std::vector<PlannedTensor> plan;
   std::vector<int64_t> n_fitting(options.rules.size());

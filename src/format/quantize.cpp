@@ -14,6 +14,7 @@
 #include "format/quant_budget.h"
 #include "format/quant_mix.h"
 #include "format/quant_plan.h"
+#include "format/quantizable.h"
 #include "format/tensor_names.h"
 
 namespace ruv {
@@ -24,27 +25,6 @@ constexpr int64_t kChunkNumbers = int64_t{1} << 22;
 constexpr uint32_t kQuantizationVersion = 2;
 // A hash of the source: of what add_contents() takes of it, and of the importance of columns.
 constexpr std::string_view kSourceKey = "quantize.source_hash";
-constexpr float kGreatestF16 = 65504.0F;
-
-std::string known_types() {
-  std::string names;
-  for (const QuantType& type : quant_types()) names += fmt::format(" {}", type.name);
-  return names;
-}
-
-// The greatest magnitude that survives in a format.
-float greatest_in(DType dtype) {
-  const bool wide = dtype == DType::f32 || dtype == DType::bf16;
-  return wide ? std::numeric_limits<float>::max() : kGreatestF16;
-}
-
-// Index of the first number that is not finite or above the greatest; -1 when all are well.
-int64_t first_misfit(const float* x, int64_t n, float greatest) {
-  for (int64_t i = 0; i < n; ++i) {
-    if (!(std::fabs(x[i]) <= greatest)) return i;
-  }
-  return -1;
-}
 
 // Squares of a row, and of what it lost; the second of each weighed by importance.
 struct RowLoss {
@@ -157,7 +137,8 @@ void TensorConversion::convert_row(const PlannedTensor& planned, int64_t row,
     }
   }
   read_row(tensor, row, to.numbers);
-  if (first_misfit(to.numbers, tensor.n_columns(), greatest_in(planned.to)) >= 0) {
+  const auto n_columns = static_cast<size_t>(tensor.n_columns());
+  if (first_misfit({to.numbers, n_columns}, planned.to) >= 0) {
     bad_row_ = row;
     return;
   }
@@ -187,17 +168,9 @@ Status TensorConversion::misfit(const PlannedTensor& planned, int64_t row) const
   const ExportTensor& tensor = planned.tensor;
   std::vector<float> numbers(static_cast<size_t>(tensor.n_columns()));
   read_row(tensor, row, numbers.data());
-  const int64_t at = first_misfit(numbers.data(), tensor.n_columns(), greatest_in(planned.to));
-  const float number = numbers[static_cast<size_t>(at)];
-  if (!std::isfinite(number)) {
-    return fail(Code::corrupt, "{}: tensor '{}', row {}, column {}: {} is not a number a model has",
-                in_.path(), quoted_name(tensor.name), row, at, number);
-  }
-  return fail(Code::invalid,
-              "{}: tensor '{}', row {}, column {}: {} is above the {} that {} can hold; use type "
-              "bf16 or f32",
-              in_.path(), quoted_name(tensor.name), row, at, number, kGreatestF16,
-              format_of(planned.to).name);
+  const int64_t at = first_misfit(numbers, planned.to);
+  return ruv::misfit(in_.path(), tensor.name, row, at, numbers[static_cast<size_t>(at)],
+                     planned.to);
 }
 
 void add_importance(KeyText& key, const Importance& importance) {
@@ -264,11 +237,7 @@ QuantizeStep step_of(const PlannedTensor& planned) {
 Result<std::vector<PlannedTensor>> checked_plan(const ModelFile& in, std::string_view type_name,
                                                 const QuantizeOptions& options,
                                                 WorkerPool& workers) {
-  const QuantType* type = find_quant_type(type_name);
-  if (type == nullptr) {
-    return fail(Code::invalid, "quantisation type '{}' is unknown; there are:{}",
-                quoted_name(type_name), known_types());
-  }
+  const QuantType* const type = TRY(known_quant_type(type_name));
   if (in.family() != nullptr && in.family()->is_draft_head) {
     return fail(Code::unsupported, "{}: drafting heads are not written to GGUF files", in.path());
   }

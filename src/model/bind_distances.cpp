@@ -71,7 +71,7 @@ Result<std::vector<Weight>> heads_of(const LayerPlan& plan, const std::string& t
   const MatrixRows matrix = TRY(source.matrix(tensor + ".weight", n_out, plan.n_embd));
   const std::vector<float> bias = TRY(source.vector(tensor + ".bias", n_out));
   std::vector<float> products;
-  source.make(matrix);
+  TRY(source.make(matrix));
   if (rows.has_numbers) multiply(rows.numbers, matrix, bias, products);
   std::vector<Weight> heads;
   for (int64_t head = 0; head < plan.n_heads; ++head) {
@@ -129,7 +129,7 @@ Result<DistanceRows> read_distance_rows(const Model& model, WeightSource& source
   DistanceRows rows;
   rows.has_numbers = stored.rows.front() != nullptr;
   if (!rows.has_numbers) return rows;
-  source.make(stored);
+  TRY(source.make(stored));
   rows.numbers.resize(static_cast<size_t>(n * n_embd));
   for (int64_t row = 0; row < n; ++row) {
     format_of(stored.dtype)

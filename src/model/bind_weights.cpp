@@ -77,7 +77,7 @@ class Binder {
     const TensorInfo* const table = m_.file->find_tensor("token_embd.weight");
     const int64_t n_vocab = table == nullptr || table->shape.empty() ? -1 : table->shape[0];
     if (const std::string name = name_of("nextn.embed_tokens"); source_.has(name)) {
-      head.token_embd = TRY(source_.lookup(TRY(source_.matrix(name, n_vocab, n))));
+      head.token_embd = TRY(source_.lookup(TRY(source_.table(name, n_vocab, n))));
     }
     if (const std::string name = name_of("nextn.shared_head_head"); source_.has(name)) {
       head.output = TRY(source_.pack(TRY(source_.matrix(name, n_vocab, n))));
@@ -109,7 +109,7 @@ class Binder {
   }
   Status bind_own_embeddings() {
     m_.head->token_embd =
-        TRY(source_.lookup(TRY(source_.matrix("token_embd.weight", m_.h.n_vocab, m_.h.n_embd))));
+        TRY(source_.lookup(TRY(source_.table("token_embd.weight", m_.h.n_vocab, m_.h.n_embd))));
     return {};
   }
   Result<Weight> packed(const std::string& name, int64_t n_out, int64_t n_in) {
@@ -125,7 +125,7 @@ class Binder {
 
   Status bind_embeddings() {
     const int64_t n_in = m_.h.n_embd_in;
-    MatrixRows embd = TRY(source_.matrix("token_embd.weight", -1, n_in));
+    MatrixRows embd = TRY(source_.table("token_embd.weight", -1, n_in));
     m_.h.n_vocab = static_cast<int64_t>(embd.rows.size());
     if (m_.h.n_vocab < 1)
       return fail(Code::corrupt, "{}: tensor '{}' is empty", m_.file->path(),
@@ -136,7 +136,7 @@ class Binder {
                   m_.file->shown_key("decoder_start_token_id"), m_.h.start_token, m_.h.n_vocab);
     }
     if (m_.h.positions == Positions::learned) {
-      const MatrixRows table = TRY(source_.matrix("position_embd.weight", -1, n_in));
+      const MatrixRows table = TRY(source_.table("position_embd.weight", -1, n_in));
       const int64_t first = m_.h.position_offset;
       if (std::ssize(table.rows) <= first) {
         return fail(Code::corrupt, "{}: tensor '{}' has no more than {} rows", m_.file->path(),
@@ -159,7 +159,7 @@ class Binder {
   Status bind_source_embeddings() {
     const int64_t n_rows = m_.token_embd.empty() ? -1 : m_.h.n_vocab;
     m_.source_embd = TRY(
-        source_.lookup(TRY(source_.matrix("enc.token_embd.weight", n_rows, m_.h.encoder->n_embd))));
+        source_.lookup(TRY(source_.table("enc.token_embd.weight", n_rows, m_.h.encoder->n_embd))));
     return {};
   }
 
@@ -210,7 +210,7 @@ class Binder {
   Status bind_layer_inputs() {
     constexpr std::string_view kTable = "per_layer_token_embd.weight";
     const int64_t n = m_.h.n_layers * m_.h.n_layer_input;
-    const MatrixRows table = TRY(source_.matrix(std::string(kTable), -1, n));
+    const MatrixRows table = TRY(source_.table(std::string(kTable), -1, n));
     const bool is_short = !m_.token_embd.empty() && std::ssize(table.rows) < m_.h.n_vocab;
     if (table.rows.empty() || (is_short && !m_.h.streams.exists())) {
       return fail(Code::unsupported, "{}: tensor '{}' has {} rows for {} tokens", m_.file->path(),

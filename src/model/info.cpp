@@ -33,7 +33,7 @@ ModelInfo model_info(const Model& model) {
   std::map<DType, int64_t> bytes_by_type;
   for (const TensorInfo& tensor : model.file->tensors()) {
     info.n_params += tensor.n_elements();
-    bytes_by_type[tensor.dtype] += static_cast<int64_t>(tensor.bytes.size());
+    bytes_by_type[tensor.dtype] += tensor.n_bytes();
   }
   int64_t most = -1;
   for (const auto& [dtype, bytes] : bytes_by_type) {

@@ -19,6 +19,7 @@
 #include "model/pair_prompt.h"
 #include "model/parallel_heads.h"
 #include "model/sampling_keys.h"
+#include "model/weight_choice.h"
 
 namespace ruv {
 namespace {
@@ -80,8 +81,6 @@ Faults find_unused(const Model& m, const WeightSource& source) {
   }
   return faults;
 }
-
-double in_gb(int64_t n_bytes) { return static_cast<double>(n_bytes) * 1e-9; }
 
 class WeightLoader {
  public:
@@ -320,6 +319,10 @@ void collect_remarks(Model& m, const LoadOptions& options) {
       options.note(NoteKind::problem, fmt::format("{}: {}", m.file->path(), m.remarks.back()));
     }
   }
+  if (!m.file->weight_type().empty()) {
+    m.remarks.push_back(
+        fmt::format("matrices of floats are quantised to {} as they load", m.file->weight_type()));
+  }
   m.remarks.insert(m.remarks.end(), m.file->remarks().begin(), m.file->remarks().end());
   m.sampling = read_sampling(*m.file, m.remarks);
 }
@@ -327,10 +330,10 @@ void collect_remarks(Model& m, const LoadOptions& options) {
 // Chooses a device for a model that has none.
 Status open_file(Model& model, const std::string& path, const LoadOptions& options,
                  bool tables_only) {
-  model.file = TRY(ModelFile::open(path, {options.ignored_keys, tables_only}));
-  if (model.device == nullptr) {
-    model.device = TRY(choose_device(choice_of(options, *model.file)));
-  }
+  std::shared_ptr<ModelFile> file = TRY(ModelFile::open(path, {options.ignored_keys, tables_only}));
+  model.file = file;
+  if (model.device == nullptr) model.device = TRY(choose_device(choice_of(options, *file)));
+  TRY(choose_weights(*file, *model.device, options));
   collect_remarks(model, options);
   return {};
 }

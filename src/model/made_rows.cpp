@@ -25,7 +25,7 @@ int64_t MadeRows::index_of(const std::byte* row) const {
   return rows_.begin + (row - memory_.get()) / row_bytes_;
 }
 
-void MadeRows::make(std::span<const std::byte* const> rows, WorkerPool& pool) {
+Status MadeRows::make(std::span<const std::byte* const> rows, WorkerPool& pool) {
   std::vector<int64_t> wanted;
   for (const std::byte* const row : rows) {
     if (!has(row)) continue;
@@ -34,7 +34,7 @@ void MadeRows::make(std::span<const std::byte* const> rows, WorkerPool& pool) {
     if (is_made == 0) wanted.push_back(index);
     is_made = 1;
   }
-  if (wanted.empty()) return;
+  if (wanted.empty()) return {};
   pool.run([&](int thread) {
     const Range part = part_of(std::ssize(wanted), thread, pool.n_threads());
     for (int64_t i = part.begin; i < part.end; ++i) {
@@ -42,6 +42,7 @@ void MadeRows::make(std::span<const std::byte* const> rows, WorkerPool& pool) {
       tensor_.copy_row(row, memory_.get() + (row - rows_.begin) * row_bytes_);
     }
   });
+  return tensor_.maker == nullptr ? Status() : tensor_.maker->status();
 }
 
 void MadeRows::add_tensor(KeyText& key) const {

@@ -26,8 +26,8 @@ class MadeRows {
   }
   bool has(const std::byte* row) const;
   // Makes those of `rows` that are of this object and not made yet, all threads of the pool at
-  // work.
-  void make(std::span<const std::byte* const> rows, WorkerPool& pool);
+  // work. Fails: as RowMaker::status.
+  Status make(std::span<const std::byte* const> rows, WorkerPool& pool);
   // Says which row of which tensor it is, and as what it is made. Requires: has(row).
   void add_tensor(KeyText& key) const;
   int64_t index_of(const std::byte* row) const;

@@ -21,6 +21,7 @@ PackedKey packed_key(const ModelFile& file, const Packing& packing) {
     key.number(static_cast<uint64_t>(mapped.stamp().changed_ns));
   }
   add_contents(key, file);
+  key.text(file.weight_type());
   return {{key.hash(1), key.hash(2)}};
 }
 

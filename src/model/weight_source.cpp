@@ -67,7 +67,7 @@ Result<MatrixRows> WeightSource::as_f32(MatrixRows matrix) const {
     matrix.dtype = DType::f32;
     return matrix;
   }
-  make(matrix);
+  TRY(make(matrix));
   MatrixRows result{matrix.name, DType::f32, matrix.n_in, {}, nullptr};
   const int64_t n = std::ssize(matrix.rows) * matrix.n_in;
   result.owned = std::make_shared<Buffer>(TRY(Buffer::allocate(n * int64_t{sizeof(float)})));
@@ -80,16 +80,17 @@ Result<MatrixRows> WeightSource::as_f32(MatrixRows matrix) const {
   return result;
 }
 
-void WeightSource::make(const MatrixRows& matrix) const {
-  make(matrix, {0, std::ssize(matrix.rows)});
+Status WeightSource::make(const MatrixRows& matrix) const {
+  return make(matrix, {0, std::ssize(matrix.rows)});
 }
 
-void WeightSource::make(const MatrixRows& matrix, Range rows) const {
-  if (plan_.shapes_only) return;
+Status WeightSource::make(const MatrixRows& matrix, Range rows) const {
+  if (plan_.shapes_only) return {};
   const auto some =
       std::span(matrix.rows)
           .subspan(static_cast<size_t>(rows.begin), static_cast<size_t>(rows.end - rows.begin));
-  for (const auto& made : matrix.made) made->make(some, *pool_);
+  for (const auto& made : matrix.made) TRY(made->make(some, *pool_));
+  return {};
 }
 
 Status WeightSource::noted(const std::string& prefix, Status status) {
@@ -128,7 +129,17 @@ Status WeightSource::refuse_scale(const std::string& name) const {
 
 Result<MatrixRows> WeightSource::matrix(const std::string& name, int64_t n_out,
                                         int64_t n_in) const {
-  const TensorInfo& tensor = *TRY(find(name));
+  return matrix_of(*TRY(find(name)), n_out, n_in);
+}
+
+Result<MatrixRows> WeightSource::table(const std::string& name, int64_t n_out, int64_t n_in) const {
+  TRY(find(name));
+  return matrix_of(*file_->find_stored(name), n_out, n_in);
+}
+
+Result<MatrixRows> WeightSource::matrix_of(const TensorInfo& tensor, int64_t n_out,
+                                           int64_t n_in) const {
+  const std::string& name = tensor.name;
   const bool is_row = n_out == 1 && tensor.shape == std::vector{n_in};
   const bool fits = is_row || (tensor.shape.size() == 2 && tensor.shape[1] == n_in &&
                                (n_out < 0 || tensor.shape[0] == n_out));
@@ -184,7 +195,7 @@ Result<MatrixRows> WeightSource::transpose_of(const MatrixRows& matrix) const {
   MatrixRows result{fmt::format("{}^T", matrix.name), dtype, n_in, {}, nullptr};
   result.rows.resize(static_cast<size_t>(n_out));
   if (plan_.shapes_only) return result;
-  make(matrix);
+  TRY(make(matrix));
   const MatrixRows plain = has_blocks ? TRY(as_f32(matrix)) : matrix;
   const auto size = static_cast<size_t>(format_of(dtype).block_bytes);
   result.owned =
@@ -223,6 +234,7 @@ Result<std::vector<float>> WeightSource::vector(const std::string& name, int64_t
   for (int64_t row = 0; row < n_rows; ++row) {
     tensor.decode_row(row, result.data() + row * tensor.shape.back());
   }
+  if (tensor.maker != nullptr) TRY(tensor.maker->status());
   return result;
 }
 
@@ -269,8 +281,8 @@ Status WeightSource::pack_slices(const Weight& weight, const MatrixRows& matrix,
     const int64_t n_bytes = (groups.end - groups.begin) * group_bytes;
     std::byte* const at = to != nullptr ? to + group * group_bytes : TRY(plan_.to->next(n_bytes));
     const int64_t n_rows = std::ssize(matrix.rows);
-    make(matrix, {std::min(groups.begin * weight.group_rows, n_rows),
-                  std::min(groups.end * weight.group_rows, n_rows)});
+    TRY(make(matrix, {std::min(groups.begin * weight.group_rows, n_rows),
+                      std::min(groups.end * weight.group_rows, n_rows)}));
     device_->packing().pack(weight, matrix.rows, groups, at, *pool_);
     ready(n_bytes);
   }
@@ -287,7 +299,7 @@ Status WeightSource::write_copy(const Buffer& packed) {
 }
 
 Result<PlainRows> WeightSource::take_rows(const MatrixRows& matrix, int64_t row_bytes) const {
-  make(matrix);
+  TRY(make(matrix));
   PlainRows taken = TRY(device_->take_rows(matrix.rows, row_bytes));
   if (taken.memory.owner != nullptr) return taken;
   taken.memory.owner = matrix.owned;

@@ -57,11 +57,14 @@ class WeightSource {
   // Fails: not_found, corrupt (shape), each naming the tensor. n_out < 0: any number of rows. What
   // reads rows itself calls make() before.
   Result<MatrixRows> matrix(const std::string& name, int64_t n_out, int64_t n_in) const;
+  // As matrix(), as the file has it whatever type weights get as they load: a table that rows are
+  // looked up in, of which few are in memory.
+  Result<MatrixRows> table(const std::string& name, int64_t n_out, int64_t n_in) const;
   // Matrix `i` of n in a tensor (n, n_out, n_in). Fails: as matrix().
   Result<MatrixRows> of_stack(const std::string& name, int64_t i, int64_t n, int64_t n_out,
                               int64_t n_in) const;
   // Gives all rows their numbers, but where only shapes are wanted.
-  void make(const MatrixRows& matrix) const;
+  Status make(const MatrixRows& matrix) const;
   // The transpose, in memory of its own: exactly the same numbers, in float32 where the matrix has
   // blocks of several. Fails: out_of_memory.
   Result<MatrixRows> transpose_of(const MatrixRows& matrix) const;
@@ -95,7 +98,8 @@ class WeightSource {
   Result<MatrixRows> rows_of(const TensorInfo& tensor, std::string name, Range rows) const;
   // Rows on the device, which keep those alive that do not lie in the file.
   Result<PlainRows> take_rows(const MatrixRows& matrix, int64_t row_bytes) const;
-  void make(const MatrixRows& matrix, Range rows) const;
+  Status make(const MatrixRows& matrix, Range rows) const;
+  Result<MatrixRows> matrix_of(const TensorInfo& tensor, int64_t n_out, int64_t n_in) const;
   Status pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to);
   Status write_copy(const Buffer& packed);
   void ready(int64_t n_bytes);
