@@ -12,6 +12,7 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kDefaultMaxCtx = 32768;
+constexpr int64_t kDefaultLeastCtx = 512;
 // One in this many tokens keeps its f16 form and is kept by layers with a window.
 constexpr int64_t kTailShare = 8;
 
@@ -50,6 +51,15 @@ int64_t affordable_tokens(const Model& model, const EngineOptions& o, int64_t mo
     (is_affordable(middle) ? least : beyond) = middle;
   }
   return std::min(most, least * kPageTokens);
+}
+
+// What the model was trained for, as far as a quarter of the device's memory holds its keys and
+// values: a context that is not asked for ends no process.
+int64_t default_context(const Model& model, const EngineOptions& o, int64_t n_ctx_train) {
+  EngineOptions wanted = o;
+  wanted.n_ctx = std::min(n_ctx_train, kDefaultMaxCtx);
+  const int64_t least = std::min(wanted.n_ctx, kDefaultLeastCtx);
+  return std::max(affordable_tokens(model, wanted, wanted.n_ctx), least);
 }
 
 Status check_kv(const KvCacheConfig& kv) {
@@ -156,7 +166,7 @@ Result<EngineOptions> complete_options(EngineOptions o, const Model& model) {
   }
   o.max_adapter_rank = std::max(o.max_adapter_rank, max_rank_of(o.adapters));
   TRY(with_context("engine options", check_adapters(o.adapters, model, o.max_adapter_rank)));
-  if (o.n_ctx == 0) o.n_ctx = std::min(n_ctx_train, kDefaultMaxCtx);
+  if (o.n_ctx == 0) o.n_ctx = default_context(model, o, n_ctx_train);
   o.max_batch_tokens = std::max(o.max_batch_tokens, o.max_sequences);
   if (model.h.bidirectional) {
     // Each text is computed whole: nothing of it serves another. A text may have as many tokens as
