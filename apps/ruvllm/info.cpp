@@ -15,6 +15,7 @@
 #include "family/config_keys.h"
 #include "family/layer_words.h"
 #include "family/word_list.h"
+#include "fit_table.h"
 #include "format/gguf_keys.h"
 #include "model/examine.h"
 #include "model_defaults.h"
@@ -67,7 +68,7 @@ void count_tensors(FileReport& report) {
     for (TypeShare* share : {&report.types[tensor.dtype], &report.total}) {
       share->n_tensors += 1;
       share->n_elements += tensor.n_elements();
-      share->n_bytes += static_cast<int64_t>(tensor.bytes.size());
+      share->n_bytes += tensor.n_bytes();
     }
   }
   report.weight_bytes = report.total.n_bytes;
@@ -168,7 +169,7 @@ Json tensor_json(const TensorInfo& tensor) {
   return {{"name", tensor.name},
           {"type", format_of(tensor.dtype).name},
           {"shape", tensor.shape},
-          {"bytes", tensor.bytes.size()}};
+          {"bytes", tensor.n_bytes()}};
 }
 
 Json reasons_json(const Faults& faults) {
@@ -271,8 +272,7 @@ std::string part_text(const PartState& part, const std::string& what) {
 void print_tensors(const ModelFile& file) {
   for (const TensorInfo& tensor : file.tensors())
     fmt::print("  {:<40} {:<8} ({})  {}\n", tensor.name, format_of(tensor.dtype).name,
-               fmt::join(tensor.shape, ", "),
-               readable_bytes(static_cast<int64_t>(tensor.bytes.size())));
+               fmt::join(tensor.shape, ", "), readable_bytes(tensor.n_bytes()));
 }
 
 // What a model lacks has no line: layers, feed-forwards beside other layers, heads.
@@ -455,6 +455,7 @@ int info_command(int argc, char** argv) {
   std::string positional;
   bool json = false;
   bool tensors = false;
+  bool fit = false;
   bool keys = false;
   bool list_families = false;
   std::vector<std::string> ignored_keys;
@@ -467,6 +468,10 @@ int info_command(int argc, char** argv) {
   line.text("path", positional, "The model, as with --model");
   line.text("--model,-m", model, kModelHelp);
   line.flag("--tensors", tensors, "List the tensors");
+  line.flag(
+      "--fit", fit,
+      "Add what the model takes as each type of weights, the contexts that fit beside them in "
+      "this machine's memory, and tokens a second at most, from the memory's measured speed");
   line.flag("--json", json, "Print one JSON object");
   line.flag(
       "--keys", keys,
@@ -495,10 +500,20 @@ int info_command(int argc, char** argv) {
     return kJobFailed;
   }
   const FileReport report = report_on(examined);
-  if (json)
-    print_json_line(report_json(report, tensors));
-  else
+  std::optional<FitTable> table;
+  if (fit && report.faults.empty()) {
+    Result<FitTable> made = fit_table(chosen->path, options);
+    if (!made) return line.failed(made.error());
+    table = std::move(*made);
+  }
+  if (json) {
+    Json out = report_json(report, tensors);
+    if (table) out["fit"] = fit_json(*table);
+    print_json_line(out);
+  } else {
     print_report(report, tensors);
+    if (table) print_fit(*table);
+  }
   return report.faults.empty() ? kDone : kJobFailed;
 }
 

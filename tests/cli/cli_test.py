@@ -909,6 +909,33 @@ class Packed(CommandTest):
         return sorted(os.path.join(folder or self.cache, name)
                       for name in os.listdir(folder or self.cache))
 
+    def test_weights_are_quantised_as_they_load(self):
+        self.assertEqual(self.logits("--packed-cache", "off", "--quantize", "off").stdout, self.plain)
+        self.assertEqual(self.logits("--packed-cache", "off", "--quantize", "auto").stdout, self.plain,
+                         "the floats fit")
+        small = [self.logits("--packed-cache", self.cache, "--quantize", "q8_0").stdout
+                 for _ in range(2)]
+        self.assertEqual(small[0], small[1])
+        self.assertNotEqual(small[0], self.plain)
+        self.assertFalse(os.path.exists(self.cache), "20 MB are packed at every start")
+        self.assert_fails(1, "logits", "--model", self.model, "--ids", "1", "--quantize", "q9",
+                          says="'q9'")
+
+    def test_what_fits(self):
+        fit = call_json("info", self.model, "--fit", "--json")["fit"]
+        rows = fit["rows"]
+        self.assertEqual([row["type"] for row in rows[:3]], [None, "q8_0", "q6_k"])
+        self.assertGreater(fit["read_gb_s"], 0)
+        self.assertEqual([row["taken"] for row in rows], [True] + [False] * (len(rows) - 1))
+        for larger, smaller in zip(rows, rows[1:]):
+            self.assertGreater(larger["weight_bytes"], smaller["weight_bytes"])
+            self.assertLess(larger["tokens_per_second"], smaller["tokens_per_second"])
+        self.assertEqual(rows[0]["context_tokens"], {"f16": 64, "int8": 64, "int4": 64})
+        self.assertNotIn("fit", call_json("info", self.model, "--json"))
+        shown = call("info", self.model, "--fit").stdout
+        self.assertRegex(shown, r"\* off +7[0-9]\.\d MB +64 +64 +64")
+        self.assertIn("q4_k_m", shown)
+
     def test_second_start_uses_the_file(self):
         for start in range(2):
             done = self.logits("--packed-cache", self.cache)
