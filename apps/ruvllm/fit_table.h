@@ -17,9 +17,9 @@ struct FitContext {
 };
 
 struct FitRow {
-  std::string type;  // empty: as the file has them
+  std::string type = {};  // empty: as the file has them
   int64_t weight_bytes = 0;
-  std::vector<FitContext> contexts;
+  std::vector<FitContext> contexts = {};
   double tokens_per_second = 0;       // read at the memory's speed, with nothing in the context
   double tokens_per_second_full = 0;  // with the longest context of the model's own KV type
   bool is_taken = false;              // by `run`
@@ -28,7 +28,7 @@ struct FitRow {
 struct FitTable {
   int64_t memory_bytes = 0;  // of the machine, or of the container that this process is in
   double read_gb_s = 0;      // measured
-  std::vector<FitRow> rows;
+  std::vector<FitRow> rows = {};
 };
 
 // Measures the memory for about half a second. Fails: as load_model does before it reads weights.
