@@ -451,6 +451,9 @@ const char* wrong_together(const CommandLine& line, const ServeCall& call) {
     return "--tls-cert and --tls-key go together";
   if (call.audit.folder.empty() && has_audit_flags(line))
     return "options of the audit log go with --audit DIR";
+  if (!call.audit.folder.empty() && call.load.quantize != "off")
+    return "--audit: a log does not say as which type weights were loaded; serve a file of that "
+           "type (`ruvllm quantize`)";
   if (call.learn.folder.empty() && has_learn_flags(line))
     return "options of learning go with --learn DIR";
   if (PostgresStore::is_url(call.memory.folder)) {
