@@ -412,7 +412,7 @@ TEST_F(EagleHeads, PicklesAreRefusedWithTheWayOut) {
   fs::remove(head_path() + "/model.safetensors.index.json");
   write_golden_text(head_path() + "/pytorch_model.bin", "PK");
   ASSERT_TRUE(is_draft_head(head_path()));
-  expect_refused("convert PyTorch files to safetensors");
+  expect_refused("make safetensors of it");
 }
 
 }  // namespace
