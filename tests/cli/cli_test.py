@@ -479,7 +479,7 @@ class Keys(CommandTest):
 
     def test_info_says_everything_that_is_refused(self):
         path = self.folder(rope_scaling={"type": "mystery", "factor": 2.0}, hidden_act="tanh",
-                           quantization_config={"bits": 4, "quant_method": "gptq"})
+                           quantization_config={"bits": 4, "quant_method": "aqlm"})
         os.unlink(os.path.join(path, "model.safetensors"))
         reasons = call_json("info", path, "--json", code=1)["reasons"]
         self.assertEqual(len(reasons), 4, reasons)
