@@ -60,6 +60,42 @@ bool is_low(DType dtype) {
          dtype == DType::iq2_xs || dtype == DType::iq2_s || dtype == DType::iq3_xxs;
 }
 
+// Formats that no kernel multiplies: they are decoded row by row, many times slower, and taken only
+// where the others are too large.
+bool is_slow(DType dtype) { return is_low(dtype) || dtype == DType::iq3_s; }
+
+// The formats that a tensor may get.
+std::vector<DType> candidates_of(const PlannedTensor& planned, bool slow_too) {
+  std::vector<DType> formats;
+  for (const DType dtype : kCandidates) {
+    const Format& format = format_of(dtype);
+    const bool is_blind = planned.importance == nullptr && is_low(dtype);
+    if (format.encode == nullptr || is_blind || (is_slow(dtype) && !slow_too)) continue;
+    if (planned.tensor.n_columns() % format.block_size == 0) formats.push_back(dtype);
+  }
+  if (formats.empty()) formats.push_back(DType::f16);
+  return formats;
+}
+
+uint64_t bytes_as(const PlannedTensor& planned, DType dtype) {
+  const int64_t row_bytes = format_of(dtype).bytes_of(planned.tensor.n_columns());
+  return static_cast<uint64_t>(row_bytes * planned.tensor.n_rows());
+}
+
+// What all tensors take at least without slow formats.
+uint64_t least_bytes(std::span<const PlannedTensor> plan) {
+  uint64_t total = 0;
+  for (const PlannedTensor& planned : plan) {
+    uint64_t least = planned.is_free ? UINT64_MAX : planned.bytes_out();
+    if (planned.is_free) {
+      for (const DType dtype : candidates_of(planned, false))
+        least = std::min(least, bytes_as(planned, dtype));
+    }
+    total += least;
+  }
+  return total;
+}
+
 class NoiseMeter {
  public:
   explicit NoiseMeter(WorkerPool& workers) : workers_(workers) {}
@@ -119,6 +155,7 @@ class NoiseMeter {
 
 Status choose_formats(std::span<PlannedTensor> plan, uint64_t max_bytes, WorkerPool& workers) {
   NoiseMeter meter(workers);
+  const bool slow_too = least_bytes(plan) > max_bytes;
   std::vector<std::vector<FormatChoice>> items;
   std::vector<std::vector<DType>> formats;
   uint64_t n_fixed = 0;
@@ -131,20 +168,11 @@ Status choose_formats(std::span<PlannedTensor> plan, uint64_t max_bytes, WorkerP
     std::vector<FormatChoice>& choices = items.emplace_back();
     std::vector<DType>& dtypes = formats.emplace_back();
     const double sensitivity = sensitivity_of(planned);
-    const auto add = [&](DType dtype, double noise) {
-      const int64_t row_bytes = format_of(dtype).bytes_of(planned.tensor.n_columns());
-      choices.push_back(
-          {static_cast<uint64_t>(row_bytes * planned.tensor.n_rows()), sensitivity * noise});
+    for (const DType dtype : candidates_of(planned, slow_too)) {
+      const double noise = TRY(meter.measure(planned, importance, format_of(dtype)));
+      choices.push_back({bytes_as(planned, dtype), sensitivity * noise});
       dtypes.push_back(dtype);
-    };
-    for (const DType dtype : kCandidates) {
-      const Format& format = format_of(dtype);
-      const bool is_blind = planned.importance == nullptr && is_low(dtype);
-      if (format.encode == nullptr || is_blind) continue;
-      if (planned.tensor.n_columns() % format.block_size != 0) continue;
-      add(dtype, TRY(meter.measure(planned, importance, format)));
     }
-    if (choices.empty()) add(DType::f16, 0.0);
   }
   const uint64_t budget = max_bytes > n_fixed ? max_bytes - n_fixed : 0;
   const auto chosen = allocate_formats(items, budget);

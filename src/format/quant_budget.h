@@ -13,7 +13,8 @@
 
 namespace ruv {
 
-// Sets the formats of free tensors. Memory: some rows of one tensor. Fails: invalid (the smallest
+// Sets the formats of free tensors. Those that no kernel multiplies (IQ1 to IQ3) are used only
+// where the others do not fit. Memory: some rows of one tensor. Fails: invalid (the smallest
 // formats take more than max_bytes), corrupt (numbers that are not finite).
 Status choose_formats(std::span<PlannedTensor> plan, uint64_t max_bytes, WorkerPool& workers);
 
