@@ -31,7 +31,7 @@ struct GoldenFile {
 
 std::vector<float> floats(Bytes bytes) {
   std::vector<float> numbers(bytes.size() / sizeof(float));
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
   return numbers;
 }
 
