@@ -155,6 +155,13 @@ Result<Written> write_quantized(const QuantizeCall& call) {
   options.requantize = call.requantize;
   options.replace = call.force;
   options.resumable = true;
+  options.on_begun_anew = [&call] {
+    fmt::print(
+        stderr,
+        "ruvllm quantize: {}.partial is of another model, type, importance or version of the "
+        "encoders, and is begun anew\n",
+        call.out);
+  };
   for (const std::string& rule : call.rules) options.rules.push_back(TRY(parse_tensor_rule(rule)));
   std::optional<Importance> importance;
   TRY(set_importance(call, importance, options));

@@ -25,6 +25,9 @@ constexpr int64_t kChunkNumbers = int64_t{1} << 22;
 constexpr uint32_t kQuantizationVersion = 2;
 // A hash of the source: of what add_contents() takes of it, and of the importance of columns.
 constexpr std::string_view kSourceKey = "quantize.source_hash";
+// What an earlier call left is continued where its header is this call's: the same source, and
+// encoders of the same version.
+constexpr std::string_view kEncodersKey = "quantize.encoder_version";
 
 // Squares of a row, and of what it lost; the second of each weighed by importance.
 struct RowLoss {
@@ -207,6 +210,7 @@ Status write_header(const ModelFile& in, const QuantType& type,
   add_contents(contents, in);
   if (options.importance != nullptr) add_importance(contents, *options.importance);
   out.add_text(kSourceKey, fmt::format("{:016x}{:016x}", contents.hash(1), contents.hash(2)));
+  out.add_u32(kEncodersKey, options.encoder_version);
   for (const PlannedTensor& planned : plan) {
     out.declare_tensor(planned.tensor.name, planned.to, planned.tensor.shape);
   }
@@ -307,7 +311,10 @@ Status quantize_model(const ModelFile& in, std::string_view type_name, const std
   GgufWriter out = TRY(GgufWriter::create(
       out_path,
       {.replace = options.replace, .never = files_of(in), .resumable = options.resumable}));
+  const bool was_begun = out.has(1);
   TRY(write_header(in, *find_quant_type(type_name), plan, options, out));
+  // has(0): all that was written so far is what was there.
+  if (was_begun && !out.has(0) && options.on_begun_anew) options.on_begun_anew();
   Status status = write_tensors(in, plan, out, {out_path, options, workers});
   if (status.ok()) return out.commit();
   if (status.code() != Code::cancelled) out.discard();

@@ -9,6 +9,7 @@
 #include "format/importance.h"
 #include "format/model_file.h"
 #include "format/tensor_rules.h"
+#include "tensor/encoder_version.h"
 
 namespace ruv {
 
@@ -46,8 +47,13 @@ struct QuantizeOptions {
   // Allows replacing a regular file at out_path, unless it is part of the input.
   bool replace = false;
   // What was written before a crash or Code::cancelled stays as "<out_path>.partial", and the same
-  // call continues from there (FileTarget::resumable). Any other failure removes it.
+  // call continues from there (FileTarget::resumable). Any other failure removes it. What another
+  // call left is begun anew: of another model, type or importance, or of other encoders.
   bool resumable = false;
+  // Called once where what was left is begun anew.
+  std::function<void()> on_begun_anew = {};
+  // Is written into the result's metadata. Another one than the program's is for tests.
+  uint32_t encoder_version = kEncoderVersion;
   // Called before each tensor; false stops with Code::cancelled.
   std::function<bool(const QuantizeStep&)> on_tensor = {};
   // Called after each quantised tensor; measuring decodes what was written, a few percent of the

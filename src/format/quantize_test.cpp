@@ -306,8 +306,45 @@ TEST(Quantize, AnInterruptedFileOfAnotherTypeIsBegunAnew) {
   options.on_tensor = [](const QuantizeStep& step) { return step.index < 1; };
   EXPECT_EQ(quantize_model(model, "q4_0", path, options).code(), Code::cancelled);
   options.on_tensor = {};
+  int n_anew = 0;
+  options.on_begun_anew = [&] { ++n_anew; };
   ASSERT_TRUE(quantize_model(model, "q5_0", path, options).ok());
+  EXPECT_EQ(n_anew, 1);
   EXPECT_EQ(read_text_file(path).value_or(""), whole);
+}
+
+// Else rows of two encoders would be in one file. The rows that are there are read again, which
+// here have numbers by then that no file may hold.
+TEST(Quantize, AnInterruptedFileOfOtherEncodersIsBegunAnew) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/out.gguf";
+  MadeModel model("gguf", "qwen2");
+  for (const char* name : {"blk.0.ffn_up.weight", "blk.1.ffn_up.weight"})
+    model.add(name, {40, 512}, noise(40 * 512, 1));
+  int n_anew = 0;
+  QuantizeOptions options{.resumable = true};
+  options.on_begun_anew = [&] { ++n_anew; };
+  options.encoder_version = kEncoderVersion + 1;
+  options.on_tensor = [](const QuantizeStep& step) { return step.index < 1; };
+  EXPECT_EQ(quantize_model(model, "q4_0", path, options).code(), Code::cancelled);
+  EXPECT_EQ(quantize_model(model, "q4_0", path, options).code(), Code::cancelled);
+  EXPECT_EQ(n_anew, 0) << "the same call continues";
+
+  model.spoil("blk.0.ffn_up.weight");
+  options.on_tensor = {};
+  options.encoder_version = kEncoderVersion;
+  const Status status = quantize_model(model, "q4_0", path, options);
+  EXPECT_EQ(status.code(), Code::corrupt) << "the first tensor's rows are read again";
+  EXPECT_EQ(n_anew, 1);
+}
+
+TEST(Quantize, FilesSayTheVersionOfTheirEncoders) {
+  const TestFolder folder;
+  MadeModel model("gguf", "qwen2");
+  model.add("blk.0.ffn_up.weight", {4, 512}, noise(4 * 512, 1));
+  const auto out = converted(model, "q4_0", folder);
+  ASSERT_TRUE(out.has_value()) << out.error().message();
+  EXPECT_EQ((*out)->integer("quantize.encoder_version").value_or(0), int64_t{kEncoderVersion});
 }
 
 TEST(Quantize, BytesDoNotDependOnThreads) {
