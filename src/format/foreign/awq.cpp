@@ -101,6 +101,8 @@ Status read_awq_module(const ForeignConfig& config, const std::string& module,
     if (tensor->shape.size() != 2) return checkpoint.wrong(*tensor, "is not a matrix");
   }
   CodedMatrix matrix{.n_bits = 4, .group = config.group};
+  matrix.has_f16_scales = has_f16_numbers(*pieces.scales);
+  matrix.zeros_in = ZeroRange{0, 15};
   TRY(config.scheme == ForeignScheme::awq ? read_gemm_module(pieces, matrix, checkpoint)
                                           : read_gemv_module(pieces, matrix, checkpoint));
   checkpoint.put(module, *pieces.codes, std::move(matrix));

@@ -164,6 +164,7 @@ Status read_int8(const std::string& module, ForeignCheckpoint& checkpoint) {
     *to = numbers.at(row) / 127.0F;
   };
   matrix.zeros = [](int64_t, float* to) { *to = 128; };
+  matrix.zeros_in = ZeroRange{128, 128};
   checkpoint.put(module, codes, std::move(matrix));
   return {};
 }

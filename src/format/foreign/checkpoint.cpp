@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/worker_pool.h"
 #include "family/word_list.h"
 #include "format/foreign/foreign.h"
 #include "format/tensor_names.h"
@@ -92,7 +93,7 @@ Result<const SafetensorsTensor*> ForeignCheckpoint::need(const std::string& modu
 
 void ForeignCheckpoint::put(const std::string& module, const SafetensorsTensor& codes,
                             CodedMatrix matrix) {
-  made_.push_back(tensor_of_codes(fmt::format("{}.weight", module), codes, std::move(matrix)));
+  made_.push_back({fmt::format("{}.weight", module), &codes, std::move(matrix)});
 }
 
 tl::unexpected<Status> ForeignCheckpoint::wrong(const SafetensorsTensor& tensor,
@@ -102,20 +103,41 @@ tl::unexpected<Status> ForeignCheckpoint::wrong(const SafetensorsTensor& tensor,
               quoted_name(tensor.name), what);
 }
 
+std::vector<DType> ForeignCheckpoint::chosen_blocks() const {
+  constexpr int64_t kManyScales = 1 << 18;  // a few milliseconds
+  std::vector<DType> blocks(made_.size());
+  const auto choose = [&](int /*thread*/, int64_t i) {
+    const auto at = static_cast<size_t>(i);
+    blocks[at] = blocks_for(made_[at].matrix);
+  };
+  int64_t n_scales = 0;
+  for (const MadeMatrix& made : made_) n_scales += made.matrix.n_out * made.matrix.n_groups;
+  WorkerPool workers(n_scales > kManyScales ? 0 : 1);
+  workers.run_items(std::ssize(made_), choose);
+  return blocks;
+}
+
 int64_t ForeignCheckpoint::put_back() {
+  const std::vector<DType> blocks = chosen_blocks();
+  std::vector<SafetensorsTensor> tensors_made;
+  for (size_t i = 0; i < made_.size(); ++i) {
+    MadeMatrix& made = made_[i];
+    tensors_made.push_back(
+        tensor_of_codes(std::move(made.name), *made.codes, std::move(made.matrix), blocks[i]));
+  }
+  made_.clear();
   for (auto& [path, tensors] : *stored_) {
     std::erase_if(tensors, [&](const SafetensorsTensor& tensor) {
       const auto place = places_.find(tensor.name);
       return place != places_.end() && place->second.tensor == &tensor && place->second.taken;
     });
   }
-  const auto is_wide = [](const SafetensorsTensor& tensor) { return tensor.dtype == DType::f32; };
-  const int64_t n_wide = std::ranges::count_if(made_, is_wide);
-  if (stored_->empty()) return n_wide;
-  auto& first = stored_->front().second;
-  first.insert(first.end(), std::make_move_iterator(made_.begin()),
-               std::make_move_iterator(made_.end()));
-  return n_wide;
+  if (!stored_->empty()) {
+    auto& first = stored_->front().second;
+    first.insert(first.end(), std::make_move_iterator(tensors_made.begin()),
+                 std::make_move_iterator(tensors_made.end()));
+  }
+  return std::ranges::count(blocks, DType::f32);
 }
 
 PieceNumbers::PieceNumbers(const SafetensorsTensor& tensor)

@@ -34,7 +34,8 @@ class ForeignCheckpoint {
   // "file: tensor 'name' what".
   tl::unexpected<Status> wrong(const SafetensorsTensor& tensor, std::string_view what,
                                Code code = Code::corrupt) const;
-  // Adds what was made, removes what was taken. How many matrices are float32 for want of a block.
+  // Chooses blocks for the matrices, on all cores where there are many scales to look at. Adds what
+  // was made, removes what was taken. How many matrices are float32 for want of a block.
   int64_t put_back();
 
  private:
@@ -43,9 +44,16 @@ class ForeignCheckpoint {
     const std::string* path;
     bool taken = false;
   };
+  struct MadeMatrix {
+    std::string name;
+    const SafetensorsTensor* codes;
+    CodedMatrix matrix;
+  };
+  std::vector<DType> chosen_blocks() const;
+
   StoredTensors* stored_;
   std::map<std::string, Place, std::less<>> places_;
-  std::vector<SafetensorsTensor> made_;
+  std::vector<MadeMatrix> made_;
 };
 
 // Numbers of a tensor whose dtype is one of F32, F16, BF16, F64, I8 to I64, U8, BOOL, F8_E4M3 and
@@ -64,6 +72,8 @@ class PieceNumbers {
   int64_t size_ = 0;
 };
 
+// Whether PieceNumbers of the tensor are numbers that f16 holds.
+inline bool has_f16_numbers(const SafetensorsTensor& tensor) { return tensor.dtype_name == "F16"; }
 // Word i of a tensor of 32-bit integers.
 inline uint32_t word_at(const std::byte* words, int64_t i) {
   uint32_t word = 0;

@@ -63,34 +63,54 @@ int nv_scale(float scale) {
   return (bits & 0xFFFFFU) != 0 ? -1 : static_cast<int>((bits >> 20) - (120U << 3));
 }
 
-// What all scales and zeros of a matrix have in common.
+// What the scales and zeros of the rows that were read have in common, and what is known of others.
 class ScaleFacts {
  public:
-  explicit ScaleFacts(const CodedMatrix& matrix) : top_code_((1 << matrix.n_bits) - 1) {
-    std::vector<float> scales(static_cast<size_t>(matrix.n_groups));
-    std::vector<float> zeros(scales.size());
-    const bool has_zeros = matrix.kind == CodeKind::integer;
-    for (int64_t row = 0; row < matrix.n_out; ++row) {
-      matrix.scales(row, scales.data());
-      if (has_zeros) matrix.zeros(row, zeros.data());
-      for (size_t g = 0; g < scales.size(); ++g) add(scales[g], zeros[g]);
+  explicit ScaleFacts(const CodedMatrix& matrix)
+      : matrix_(matrix),
+        scales_(static_cast<size_t>(matrix.n_groups)),
+        zeros_(scales_.size()),
+        top_code_((1 << matrix.n_bits) - 1) {}
+
+  void read_row(int64_t row) {
+    const bool is_integer = matrix_.kind == CodeKind::integer;
+    if (!is_integer || !matrix_.has_f16_scales) matrix_.scales(row, scales_.data());
+    if (!is_integer) {
+      for (const float scale : scales_) add_scale_of_floats(scale);
+      return;
     }
+    if (!matrix_.has_f16_scales) half_ = half_ && std::ranges::all_of(scales_, is_exact_f16);
+    matrix_.zeros(row, zeros_.data());
+    for (const float zero : zeros_) add_zero(zero);
   }
-  bool half() const { return half_; }
-  bool whole() const { return whole_; }
-  bool mx() const { return mx_; }
-  bool nv() const { return nv_; }
-  // Whether code − zero is within [least, most] for every code. Requires: whole().
-  bool fits(int least, int most) const {
-    return -greatest_zero_ >= least && top_code_ - least_zero_ <= most;
-  }
-  bool has_byte_zeros() const { return least_zero_ >= 0 && greatest_zero_ <= 255; }
+  // No further row is to be read.
+  void end() { is_all_ = true; }
+
+  // Each answer is about all rows; unknown where a further one may change it.
+  enum class Answer : uint8_t { no, yes, unknown };
+  Answer are_f16() const { return answer(half_, matrix_.has_f16_scales); }
+  Answer are_whole() const { return answer(whole_, matrix_.zeros_in.has_value()); }
+  Answer are_mx() const { return answer(mx_, false); }
+  Answer are_nv() const { return answer(nv_, false); }
+  // Whether code − zero is within [least, most] for every code. Requires: are_whole() is yes.
+  Answer fit(int least, int most) const { return in_range(top_code_ - most, -least); }
+  Answer are_bytes() const { return in_range(0, 255); }
 
  private:
-  void add(float scale, float zero) {
-    half_ = half_ && is_exact_f16(scale);
+  Answer answer(bool so_far, bool is_known) const {
+    if (!so_far) return Answer::no;
+    return is_known || is_all_ ? Answer::yes : Answer::unknown;
+  }
+  Answer in_range(int least, int greatest) const {
+    const bool are_known = matrix_.zeros_in && matrix_.zeros_in->least >= least &&
+                           matrix_.zeros_in->greatest <= greatest;
+    return answer(least_zero_ >= least && greatest_zero_ <= greatest, are_known);
+  }
+  void add_scale_of_floats(float scale) {
     mx_ = mx_ && mx_exponent(scale) >= 0;
     nv_ = nv_ && nv_scale(scale) >= 0;
+  }
+  void add_zero(float zero) {
     if (!(std::fabs(zero) <= 1024.0F) || zero != std::floor(zero)) {
       whole_ = false;
       return;
@@ -99,36 +119,62 @@ class ScaleFacts {
     greatest_zero_ = std::max(greatest_zero_, static_cast<int>(zero));
   }
 
+  const CodedMatrix& matrix_;
+  std::vector<float> scales_, zeros_;
   int top_code_;
+  bool is_all_ = false;
   bool half_ = true, whole_ = true, mx_ = true, nv_ = true;
   int least_zero_ = 1 << 20;
   int greatest_zero_ = -(1 << 20);
 };
 
-DType integer_blocks(const CodedMatrix& matrix, const ScaleFacts& facts) {
-  const bool is_narrow = matrix.n_bits <= 4;
-  if (facts.half() && facts.whole()) {
-    if (is_narrow && facts.fits(-kQ4Zero, 15 - kQ4Zero)) return DType::q4_0;
-    if (is_narrow && facts.has_byte_zeros()) return DType::a4;
-    if (facts.fits(kQ8Least, kQ8Most)) return DType::q8_0;
+using Answer = ScaleFacts::Answer;
+
+// The first block whose condition holds; null while a condition before it is unknown.
+struct BlockChoice {
+  Answer holds;
+  DType dtype;
+};
+std::optional<DType> first_that_holds(std::initializer_list<BlockChoice> candidates) {
+  for (const BlockChoice& candidate : candidates) {
+    if (candidate.holds == Answer::unknown) return std::nullopt;
+    if (candidate.holds == Answer::yes) return candidate.dtype;
   }
-  return is_narrow ? DType::a4_f32 : DType::a8_f32;
+  return std::nullopt;
 }
 
-DType wanted_blocks(const CodedMatrix& matrix) {
+std::optional<DType> integer_blocks(const CodedMatrix& matrix, const ScaleFacts& facts) {
+  const bool is_narrow = matrix.n_bits <= 4;
+  const DType wide = is_narrow ? DType::a4_f32 : DType::a8_f32;
+  if (facts.are_f16() == Answer::no || facts.are_whole() == Answer::no) return wide;
+  if (facts.are_f16() != Answer::yes || facts.are_whole() != Answer::yes) return std::nullopt;
+  const BlockChoice bytes{facts.fit(kQ8Least, kQ8Most), DType::q8_0};
+  if (!is_narrow) return first_that_holds({bytes, {Answer::yes, wide}});
+  return first_that_holds({{facts.fit(-kQ4Zero, 15 - kQ4Zero), DType::q4_0},
+                           {facts.are_bytes(), DType::a4},
+                           bytes,
+                           {Answer::yes, wide}});
+}
+
+std::optional<DType> e2m1_blocks(const CodedMatrix& matrix, const ScaleFacts& facts) {
+  const bool may_be_mx = matrix.group % BlockMxfp4::kSize == 0;
+  const bool may_be_nv = matrix.group == 16 && matrix.n_in % BlockNvfp4::kSize == 0;
+  return first_that_holds({{may_be_mx ? facts.are_mx() : Answer::no, DType::mxfp4},
+                           {may_be_nv ? facts.are_nv() : Answer::no, DType::nvfp4},
+                           {Answer::yes, DType::e2m1}});
+}
+
+// Null while rows that were not read can change the choice.
+std::optional<DType> decided_blocks(const CodedMatrix& matrix, const ScaleFacts& facts) {
   switch (matrix.kind) {
     case CodeKind::integer:
-      return integer_blocks(matrix, ScaleFacts(matrix));
+      return integer_blocks(matrix, facts);
     case CodeKind::nf4:
       return DType::nf4;
     case CodeKind::fp4:
       return DType::fp4;
-    case CodeKind::e2m1: {
-      const ScaleFacts facts(matrix);
-      if (matrix.group % BlockMxfp4::kSize == 0 && facts.mx()) return DType::mxfp4;
-      const bool has_blocks = matrix.group == 16 && matrix.n_in % BlockNvfp4::kSize == 0;
-      return has_blocks && facts.nv() ? DType::nvfp4 : DType::e2m1;
-    }
+    case CodeKind::e2m1:
+      return e2m1_blocks(matrix, facts);
     case CodeKind::e4m3:
       return DType::e4m3;
     case CodeKind::e5m2:
@@ -137,14 +183,14 @@ DType wanted_blocks(const CodedMatrix& matrix) {
   return DType::f32;
 }
 
-DType blocks_for(const CodedMatrix& matrix) {
-  if (!matrix.group_of.empty()) return DType::f32;
-  const DType wanted = wanted_blocks(matrix);
-  // A block of NVFP4 has four groups.
-  const int64_t size = wanted == DType::nvfp4 ? 16 : format_of(wanted).block_size;
-  const bool has_whole_groups = matrix.group >= matrix.n_in || matrix.group % size == 0;
-  const bool fits = matrix.n_in % format_of(wanted).block_size == 0 && has_whole_groups;
-  return fits ? wanted : DType::f32;
+DType wanted_blocks(const CodedMatrix& matrix) {
+  ScaleFacts facts(matrix);
+  for (int64_t row = 0; row < matrix.n_out; ++row) {
+    if (const std::optional<DType> decided = decided_blocks(matrix, facts)) return *decided;
+    facts.read_row(row);
+  }
+  facts.end();
+  return decided_blocks(matrix, facts).value_or(DType::f32);
 }
 
 // One block: its codes and the factors of its group.
@@ -303,9 +349,20 @@ class CodedRows final : public RowMaker {
 
 }  // namespace
 
+DType blocks_for(const CodedMatrix& matrix) {
+  constexpr int64_t kLeastGroup = 16;  // of all blocks
+  if (!matrix.group_of.empty()) return DType::f32;
+  if (matrix.group < matrix.n_in && matrix.group % kLeastGroup != 0) return DType::f32;
+  const DType wanted = wanted_blocks(matrix);
+  // A block of NVFP4 has four groups.
+  const int64_t size = wanted == DType::nvfp4 ? kLeastGroup : format_of(wanted).block_size;
+  const bool has_whole_groups = matrix.group >= matrix.n_in || matrix.group % size == 0;
+  const bool fits = matrix.n_in % format_of(wanted).block_size == 0 && has_whole_groups;
+  return fits ? wanted : DType::f32;
+}
+
 SafetensorsTensor tensor_of_codes(std::string name, const SafetensorsTensor& codes,
-                                  CodedMatrix matrix) {
-  const DType dtype = blocks_for(matrix);
+                                  CodedMatrix matrix, DType dtype) {
   SafetensorsTensor made{.name = std::move(name),
                          .dtype_name = codes.dtype_name,
                          .dtype = dtype,

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "format/safetensors.h"
@@ -20,6 +21,11 @@ namespace ruv {
 
 // The meaning of a code: integers are scale · (code − zero), the others scale · level.
 enum class CodeKind : uint8_t { integer, nf4, fp4, e2m1, e4m3, e5m2 };
+
+struct ZeroRange {
+  int least = 0;
+  int greatest = 0;
+};
 
 struct CodedMatrix {
   CodeKind kind = CodeKind::integer;
@@ -30,6 +36,9 @@ struct CodedMatrix {
   // The group of each column, where groups are not neighbours; empty: column / group.
   std::vector<int32_t> group_of = {};
   int64_t n_groups = 0;  // of a row
+  // What is known of all scales and zeros without reading them, so that blocks are chosen sooner.
+  bool has_f16_scales = false;             // each scale is a number that f16 holds
+  std::optional<ZeroRange> zeros_in = {};  // each zero is an integer in this range
   // Each writes what one row has: n_in codes, n_groups scales, n_groups zeros (integers only). They
   // are called from any number of threads; what they read outlives the matrix.
   std::function<void(int64_t row, uint8_t* to)> codes = {};
@@ -37,9 +46,13 @@ struct CodedMatrix {
   std::function<void(int64_t row, float* to)> zeros = {};
 };
 
-// A tensor of the checkpoint made of the matrix. `codes`: the tensor that has the codes. The format
-// is f32 where no block holds it; reads all scales to choose.
+// The format of blocks that hold the matrix; f32 where there is none. Reads scales and zeros row by
+// row until no further one can change the choice. Safe to call from any thread.
+DType blocks_for(const CodedMatrix& matrix);
+
+// A tensor of the checkpoint made of the matrix. `codes`: the tensor that has the codes; `dtype`:
+// blocks_for(matrix).
 SafetensorsTensor tensor_of_codes(std::string name, const SafetensorsTensor& codes,
-                                  CodedMatrix matrix);
+                                  CodedMatrix matrix, DType dtype);
 
 }  // namespace ruv

@@ -108,6 +108,7 @@ class IntegerModule {
     const SafetensorsTensor* const zeros = checkpoint_.take(module_, "weight_zero_point");
     if (zeros == nullptr) {
       matrix_.zeros = [half, n_columns](int64_t, float* to) { std::fill_n(to, n_columns, half); };
+      matrix_.zeros_in = ZeroRange{static_cast<int>(half), static_cast<int>(half)};
       return {};
     }
     const bool is_packed = zeros->dtype_name == "I32";
@@ -121,6 +122,7 @@ class IntegerModule {
         (is_packed && 32 % matrix_.n_bits != 0)) {
       return checkpoint_.wrong(*zeros, "does not fit the scales");
     }
+    if (is_packed) matrix_.zeros_in = ZeroRange{0, (1 << matrix_.n_bits) - 1};
     matrix_.zeros = [bytes = zeros->bytes.data(), half, n_columns, is_packed,
                      rows = grid_.block_rows, bits = matrix_.n_bits](int64_t row, float* to) {
       const int64_t at = row / rows;

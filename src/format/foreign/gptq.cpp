@@ -114,6 +114,8 @@ Status read_gptq_module(const ForeignConfig& config, const std::string& module,
   matrix.scales = [scales = PieceNumbers(*pieces.scales), n_groups, n_out](int64_t row, float* to) {
     for (int64_t g = 0; g < n_groups; ++g) to[g] = scales.at(g * n_out + row);
   };
+  matrix.has_f16_scales = has_f16_numbers(*pieces.scales);
+  matrix.zeros_in = ZeroRange{0, (1 << bits) - 1};
   // The one that was taken away wraps around, as does adding it again.
   const int less = config.zeros_less_one ? 1 : 0;
   const int64_t n_zero_words = pieces.zeros->shape[1];

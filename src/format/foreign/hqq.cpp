@@ -125,6 +125,7 @@ Status read_hqq_module(const std::string& module, ForeignCheckpoint& checkpoint)
   };
   matrix.scales = numbers_of(factors);
   matrix.zeros = numbers_of(offsets);
+  matrix.has_f16_scales = has_f16_numbers(scales);
   for (const std::string_view piece : kSettings) checkpoint.drop(module, piece);
   checkpoint.put(module, codes, std::move(matrix));
   return {};

@@ -36,6 +36,7 @@ void lay_scales(const SafetensorsTensor& scales, const ScaleGrid& grid, GlobalSc
                 float global, CodedMatrix& matrix) {
   matrix.group = grid.block_columns;
   matrix.n_groups = grid.n_columns;
+  matrix.has_f16_scales = form == GlobalScale::none && has_f16_numbers(scales);
   matrix.scales = [numbers = PieceNumbers(scales), grid, form, global](int64_t row, float* to) {
     const int64_t first = row / grid.block_rows * grid.n_columns;
     for (int64_t g = 0; g < grid.n_columns; ++g) {

@@ -18,8 +18,8 @@ struct ScaleGrid {
 Result<ScaleGrid> grid_of(const SafetensorsTensor& scales, const CodedMatrix& matrix,
                           int64_t block_rows, int64_t block_columns,
                           const ForeignCheckpoint& checkpoint);
-// Sets group, n_groups and scales of the matrix: each scale times or divided by `global`, in
-// float32.
+// Sets group, n_groups, scales and has_f16_scales of the matrix: each scale times or divided by
+// `global`, in float32.
 enum class GlobalScale : uint8_t { none, times, divided };
 void lay_scales(const SafetensorsTensor& scales, const ScaleGrid& grid, GlobalScale form,
                 float global, CodedMatrix& matrix);
