@@ -49,8 +49,18 @@ bool is_one_bit(const QuantType& type) {
 bool is_ternary(const QuantType& type) {
   return type.base == DType::tq1_0 || type.base == DType::tq2_0;
 }
+bool is_embedding(std::string_view name) {
+  return name == "token_embd.weight" || name == "per_layer_token_embd.weight";
+}
 bool is_output(std::string_view name, const MixFacts& facts) {
-  return name == "output.weight" || (facts.tied_embeddings && name == "token_embd.weight");
+  return name == "output.weight" || (facts.tied_embeddings && is_embedding(name));
+}
+// Matrices that make values, alone or with others.
+bool makes_values(std::string_view name) {
+  for (const std::string_view part : {"attn_v.weight", "attn_qkv.weight", "attn_kv_b.weight"}) {
+    if (name.find(part) != name.npos) return true;
+  }
+  return false;
 }
 
 // The N of "blk.N.…"; 0 for others.
@@ -69,7 +79,7 @@ bool is_sensitive_layer(int64_t layer, int64_t n) {
 DType tiny_format(const QuantType& type, std::string_view name, const MixFacts& facts) {
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
   const DType better = type.mix == MixSize::none ? DType::q2_k : DType::iq3_s;
-  if (has("attn_v.weight")) {
+  if (makes_values(name)) {
     return facts.heads_per_kv_head >= 4 || facts.n_experts >= 4 ? DType::q4_k : better;
   }
   if (has("attn_k.weight")) return facts.n_experts == 8 ? DType::q4_k : type.base;
@@ -82,7 +92,7 @@ DType tiny_format(const QuantType& type, std::string_view name, const MixFacts& 
   return type.base;
 }
 
-// attn_v: more bits in sensitive layers and where several heads share a value.
+// What makes values: more bits in sensitive layers and where several heads share a value.
 DType value_format(const QuantType& type, int64_t layer, const MixFacts& facts) {
   if (facts.n_experts == 8) return DType::q8_0;  // small beside the experts
   DType chosen = type.base;
@@ -105,7 +115,10 @@ DType value_format(const QuantType& type, int64_t layer, const MixFacts& facts) 
   } else if (is_iq4(type) && is_shared) {
     chosen = DType::q5_k;
   }
-  return chosen;
+  // Models of 70 billion weights, whose values are an eighth of the queries.
+  const bool is_small_part = facts.n_layers == 80 && facts.heads_per_kv_head > 1;
+  const bool has_few_bits = chosen == DType::q3_k || chosen == DType::q4_k;
+  return is_small_part && has_few_bits ? DType::q5_k : chosen;
 }
 
 // ffn_down: more bits in sensitive layers.
@@ -169,37 +182,26 @@ DType output_format(const QuantType& type) {
   return is_tiny(type) || type.base == DType::iq3_xxs ? DType::q5_k : DType::q6_k;
 }
 
-DType fused_qkv_format(const QuantType& type) {
-  if (type.base == DType::q3_k && type.mix != MixSize::small) return DType::q4_k;
-  if (is(type, DType::iq3_s, MixSize::medium)) return DType::q4_k;
-  if (is(type, DType::q4_k, MixSize::medium)) return DType::q5_k;
-  if (is(type, DType::q5_k, MixSize::medium)) return DType::q6_k;
-  return type.base;
-}
-
 // The format by what the tensor is for.
 DType role_format(const QuantType& type, std::string_view name, const MixFacts& facts) {
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
   const int64_t layer = layer_of(name);
   if (is_output(name, facts)) return output_format(type);
   if (type.base == DType::mxfp4) return has("_exps.") ? DType::mxfp4 : DType::q8_0;
-  if (name == "token_embd.weight") return embedding_format(type);
+  if (is_embedding(name)) return embedding_format(type);
   if (is_tiny(type)) return tiny_format(type, name, facts);
-  if (has("attn_v.weight")) return value_format(type, layer, facts);
+  if (makes_values(name)) return value_format(type, layer, facts);
   if (has("attn_k.weight")) return facts.n_experts == 8 ? DType::q8_0 : query_format(type);
   if (has("attn_q.weight")) return query_format(type);
   if (has("ffn_gate") || has("ffn_up")) return wide_format(type, layer, facts);
   if (has("ffn_down")) return down_format(type, layer, facts);
   if (has("attn_output.weight")) return attention_output_format(type, facts);
-  if (has("attn_qkv.weight")) return fused_qkv_format(type);
   return type.base;
 }
 
 // What to take when rows do not fill whole blocks of a format: the next one with blocks of 32.
 DType narrower_blocks(DType dtype) {
   switch (dtype) {
-    case DType::q2_k:
-    case DType::q3_k:
     case DType::iq4_xs:
     case DType::iq1_s:
     case DType::iq1_m:
@@ -209,6 +211,8 @@ DType narrower_blocks(DType dtype) {
     case DType::iq3_xxs:
     case DType::iq3_s:
       return DType::iq4_nl;
+    case DType::q2_k:
+    case DType::q3_k:
     case DType::tq1_0:
     case DType::tq2_0:
       return DType::q4_0;
@@ -239,9 +243,33 @@ const QuantType* find_quant_type(std::string_view name) {
 
 bool is_quantizable(std::string_view name, size_t n_dims) {
   if (n_dims < 2 || !name.ends_with(".weight")) return false;
-  for (const std::string_view part :
-       {"_norm.", "cls.", "ffn_gate_inp", "position_embd", "token_types", "shortconv.conv.",
-        "ssm_conv1d", "altup_", "laurel_", "indexer.proj"}) {
+  for (const std::string_view part : {"_norm.",
+                                      "cls.",
+                                      "ffn_gate_inp",
+                                      "position_embd",
+                                      "token_types",
+                                      "shortconv.conv.",
+                                      "ssm_conv1d",
+                                      "altup_",
+                                      "laurel_",
+                                      "indexer.proj",
+                                      "per_layer_model_proj",
+                                      "attn_rel_b.",
+                                      "time_mix_first",
+                                      "time_mix_w0",
+                                      "time_mix_w1",
+                                      "time_mix_w2",
+                                      "time_mix_v0",
+                                      "time_mix_v1",
+                                      "time_mix_v2",
+                                      "time_mix_a0",
+                                      "time_mix_a1",
+                                      "time_mix_a2",
+                                      "time_mix_g1",
+                                      "time_mix_g2",
+                                      "time_mix_decay_w1",
+                                      "time_mix_decay_w2",
+                                      "time_mix_lerp_fused"}) {
     if (name.find(part) != name.npos) return false;
   }
   return true;
@@ -259,7 +287,7 @@ DType mixed_format(const QuantType& type, std::string_view name, int64_t n_colum
 }
 
 bool needs_importance(const QuantType& type, std::string_view name, DType dtype) {
-  if (name == "token_embd.weight" || name == "output.weight") return false;
+  if (is_embedding(name) || name == "output.weight") return false;
   switch (dtype) {
     case DType::iq1_s:
     case DType::iq1_m:

@@ -44,6 +44,10 @@ TEST(QuantMix, OnlyMatricesOfMultiplicationsAreQuantised) {
   EXPECT_FALSE(is_quantizable("blk.0.shortconv.conv.weight", 2));
   EXPECT_TRUE(is_quantizable("blk.0.shortconv.in_proj.weight", 2));
   EXPECT_FALSE(is_quantizable("rope_freqs.weight", 1));
+  EXPECT_FALSE(is_quantizable("per_layer_model_proj.weight", 2));
+  EXPECT_FALSE(is_quantizable("enc.blk.0.attn_rel_b.weight", 2));
+  EXPECT_FALSE(is_quantizable("blk.0.time_mix_w1.weight", 2));
+  EXPECT_TRUE(is_quantizable("blk.0.time_mix_key.weight", 2));
 }
 
 TEST(QuantMix, MediumGivesSensitiveLayersMoreBits) {
@@ -58,7 +62,6 @@ TEST(QuantMix, MediumGivesSensitiveLayersMoreBits) {
     EXPECT_EQ(format_in("q4_k_m", name), DType::q4_k) << layer;
     EXPECT_EQ(format_in("q5_k_m", name), DType::q5_k) << layer;
   }
-  EXPECT_EQ(format_in("q4_k_m", "blk.0.attn_qkv.weight"), DType::q5_k);
   EXPECT_EQ(format_in("q4_k_m", "blk.0.ffn_up.weight"), DType::q4_k);
 }
 
@@ -185,10 +188,35 @@ TEST(QuantMix, ValuesThatFourHeadsShareGetMoreBits) {
   }
 }
 
+// Fused matrices have the bits of the values in them.
+TEST(QuantMix, FusedMatricesAreTreatedAsValues) {
+  for (const QuantType& type : quant_types()) {
+    if (format_of(type.base).block_size == 1) continue;
+    for (const char* layer : {"blk.0.", "blk.3.", "blk.9.", "blk.30."}) {
+      const DType values = format_in(type.name, std::string(layer) + "attn_v.weight");
+      EXPECT_EQ(format_in(type.name, std::string(layer) + "attn_qkv.weight"), values) << type.name;
+      EXPECT_EQ(format_in(type.name, std::string(layer) + "attn_kv_b.weight"), values) << type.name;
+    }
+  }
+  EXPECT_EQ(format_in("q4_k_m", "blk.0.attn_qkv.weight"), DType::q6_k);
+  EXPECT_EQ(format_in("q4_k_m", "blk.5.attn_qkv.weight"), DType::q4_k);
+}
+
+TEST(QuantMix, ValuesOfSeventyBillionWeightsGetFiveBits) {
+  const MixFacts large{.n_layers = 80, .heads_per_kv_head = 8};
+  EXPECT_EQ(format_in("q4_k_m", "blk.20.attn_v.weight", large), DType::q5_k);
+  EXPECT_EQ(format_in("q4_k_m", "blk.0.attn_v.weight", large), DType::q6_k);
+  EXPECT_EQ(format_in("q3_k_s", "blk.20.attn_v.weight", large), DType::q5_k);
+  EXPECT_EQ(format_in("q4_k_m", "blk.20.attn_q.weight", large), DType::q4_k);
+  const MixFacts whole{.n_layers = 80, .heads_per_kv_head = 1};
+  EXPECT_EQ(format_in("q4_k_m", "blk.20.attn_v.weight", whole), DType::q4_k);
+}
+
 TEST(QuantMix, TheOutputMatrixGetsSixBits) {
   EXPECT_EQ(format_in("q4_0", "output.weight"), DType::q6_k);
   EXPECT_EQ(format_in("q8_0", "output.weight"), DType::q8_0);
   EXPECT_EQ(format_in("q4_k_m", "token_embd.weight"), DType::q4_k);
+  EXPECT_EQ(format_in("iq2_xs", "per_layer_token_embd.weight"), DType::q2_k);
   MixFacts tied = kDense;
   tied.tied_embeddings = true;
   EXPECT_EQ(format_in("q4_k_m", "token_embd.weight", tied), DType::q6_k);
@@ -208,7 +236,8 @@ TEST(QuantMix, RowsThatDoNotFillBlocksFallBack) {
   EXPECT_EQ(format_in("q4_k_m", "blk.9.ffn_up.weight", kDense, 4096 + 32), DType::q5_0);
   EXPECT_EQ(format_in("q5_k_m", "blk.9.ffn_up.weight", kDense, 96), DType::q5_1);
   EXPECT_EQ(format_in("q6_k", "blk.9.ffn_up.weight", kDense, 96), DType::q8_0);
-  EXPECT_EQ(format_in("q2_k", "blk.9.ffn_up.weight", kDense, 96), DType::iq4_nl);
+  EXPECT_EQ(format_in("q2_k", "blk.9.ffn_up.weight", kDense, 96), DType::q4_0);
+  EXPECT_EQ(format_in("q3_k_m", "blk.9.ffn_up.weight", kDense, 96), DType::q4_0);
   EXPECT_EQ(format_in("iq4_xs", "blk.9.ffn_up.weight", kDense, 96), DType::iq4_nl);
   EXPECT_EQ(format_in("q4_0", "output.weight", kDense, 96), DType::q8_0);
   EXPECT_EQ(format_in("q4_0", "blk.9.ffn_up.weight", kDense, 33), DType::f16);
