@@ -8,7 +8,9 @@ the divergence KL(F16 || quantised) of the next token, in nats a token, and the 
 DATA/trained/nano and /moe hold the models; their eval/ folder the texts. The texts that importance
 is measured on are other ones than those that are scored: conversations of even lines against odd
 ones of the same sets, and the two halves of the held-out prose. --peer also quantises with the
-llama.cpp of llama-cpp-python, in the same run; --ik PATH with the llama-quantize of ik_llama.cpp.
+llama.cpp of llama-cpp-python, with the same importance but for a tied embedding, whose columns its
+own tool does not measure; all files are scored by the same program. --ik PATH: with the
+llama-quantize of ik_llama.cpp.
 With --tensors each matrix alone is quantised, for the sensitivities of src/format/quant_budget.cpp.
 """
 import argparse
@@ -16,9 +18,13 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 import numpy as np
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+from tables import as_line  # noqa: E402
 
 BEGIN, END = "<!-- quality.py: begin -->", "<!-- quality.py: end -->"
 SETS = ("tools", "extract", "qa", "format", "stories", "talk")
@@ -38,6 +44,11 @@ class Program:
         if done.returncode != 0:
             raise SystemExit(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
         return done.stdout
+
+    def needs_importance(self, source, kind):
+        command = [self.binary, "quantize", "-m", str(source), "--type", kind, "--dry-run"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return "needs to know which columns matter" in done.stderr
 
     def json(self, *arguments):
         return json.loads(self.call(*arguments, "--json"))
@@ -100,23 +111,14 @@ def texts(program, model, data, folder, n_lines, longest):
     return paths
 
 
-class Peer:
-    """llama.cpp's quantiser, through llama-cpp-python."""
-
-    def __init__(self):
-        import ctypes
-        import llama_cpp
-        self.ctypes, self.lib = ctypes, llama_cpp
-        self.quiet = llama_cpp.llama_log_callback(lambda level, text, user: None)
-        llama_cpp.llama_log_set(self.quiet, ctypes.c_void_p(0))
-
-    def quantize(self, source, out, kind):
-        names = {"q8_0": "Q8_0", "q6_k": "Q6_K", "q4_0": "Q4_0", "iq4_xs": "IQ4_XS", "q2_k": "Q2_K"}
-        name = names.get(kind, kind.upper())
-        params = self.lib.llama_model_quantize_default_params()
-        params.ftype = getattr(self.lib, "LLAMA_FTYPE_MOSTLY_" + name)
-        if self.lib.llama_model_quantize(str(source).encode(), str(out).encode(), params) != 0:
-            raise SystemExit(f"llama.cpp does not write {kind}")
+def peer_measure(source, out, judge, kind, imatrix, threads):
+    """(bytes, divergence) of llama.cpp's file; nothing where it refuses."""
+    from peer_quantizer import by_peer
+    made, why = by_peer(source, out, kind, imatrix, threads)
+    if made is None:
+        say(f"llama.cpp writes no {kind}: {why}")
+        return {}
+    return {"bytes": os.path.getsize(out), "divergence": judge.divergence(out)}
 
 
 def measure(program, args, name):
@@ -138,14 +140,16 @@ def measure(program, args, name):
 
     if args.tensors:
         return single_tensors(program, args, source, imatrix, judge, out)
-    peer = Peer() if args.peer else None
     for kind in args.types:
         row = {"model": name, "type": kind}
-        row["bytes"], row["plain"] = ours("--type", kind)
+        blind = program.needs_importance(source, kind)
+        if not blind:
+            row["bytes"], row["plain"] = ours("--type", kind)
         row["imatrix_bytes"], row["imatrix"] = ours("--type", kind, "--imatrix", imatrix)
-        if peer:
-            peer.quantize(source, out, kind)
-            row["peer_bytes"], row["peer"] = os.path.getsize(out), judge.divergence(out)
+        if args.peer:
+            for key, given in (("peer_imatrix", imatrix), ("peer", None)):
+                row[key] = {} if blind and given is None else peer_measure(
+                    source, out, judge, kind, given, args.threads)
         if args.ik:
             for key, more in (("ik", ()), ("ik_imatrix", ("--imatrix", str(imatrix)))):
                 subprocess.run([args.ik, *more, str(source), str(out), kind.upper()], check=True,
@@ -174,14 +178,22 @@ def single_tensors(program, args, source, imatrix, judge, out):
     return rows
 
 
-def table(rows, args):
-    peer = args.peer and " llama.cpp |" or ""
-    lines = [f"| model | type | bytes | plain |{peer} bytes | `--imatrix` | `--target-size` of these |",
-             "|---|---|---|---|" + ("---|" if peer else "") + "---|---|---|"]
+def table(rows, peer):
+    """Of types that are refused without importance, nothing is in the plain columns."""
+    other = ["llama.cpp"] if peer else []
+    head = ["model", "type", "bytes", "plain", *other, "`--imatrix`", *other,
+            "`--target-size` of these bytes"]
+    lines = [as_line(head), "|---|---|" + "---:|" * (len(head) - 2)]
+
+    def figure(x):
+        return "" if x is None else f"{x:.4f}"
+
     for row in rows:
-        other = f" {row['peer']:.4f} |" if peer else ""
-        lines.append(f"| {row['model']} | {row['type']} | {row['bytes']:,} | {row['plain']:.4f} |"
-                     f"{other} {row['imatrix_bytes']:,} | {row['imatrix']:.4f} | {row['chosen']:.4f} |")
+        plain, weighted = ([figure(row[key].get("divergence"))] if peer else []
+                           for key in ("peer", "peer_imatrix"))
+        lines.append(as_line([row["model"], row["type"], f"{row['imatrix_bytes']:,}",
+                              figure(row.get("plain")), *plain, figure(row["imatrix"]), *weighted,
+                              figure(row["chosen"])]))
     return "\n".join(lines)
 
 
@@ -206,7 +218,7 @@ def main():
             rows += measure(program, args, name)
     if args.tensors:
         return
-    text = table(rows, args)
+    text = table(rows, args.peer)
     say(text)
     if args.write:
         page = args.write.read_text()
