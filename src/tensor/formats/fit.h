@@ -221,6 +221,7 @@ struct OffsetSearch {
   float first_step;  // the range of a sub-block is laid on top_level + first_step …
   float step;        // … + i · step levels, i < n_steps
   int n_steps;
+  int n_zero_ranges = 0;  // at most 2: see level_range
 };
 
 // x ≈ scale · level − min.
@@ -267,8 +268,30 @@ struct OffsetSums {
   }
 };
 
-// The real scale and minimum with the least error, over n_steps ranges. Every range includes 0:
-// minima are subtracted and cannot be negative.
+// How numbers become levels while a range is tried: (x − from) · inverse.
+struct LevelRange {
+  float from;
+  float inverse;
+};
+
+// The ranges of a search: n_steps from the least number on, then n_zero_ranges in which 0 is a
+// level itself and the greatest number the top one. The latter suit a few large numbers among many
+// near 0, which would else lie between two levels. Requires: low <= 0, low < high.
+inline LevelRange level_range(const OffsetSearch& search, float low, float high, int step) {
+  if (step < search.n_steps) {
+    const float span =
+        search.top_level + search.first_step + search.step * static_cast<float>(step);
+    return {low, span / (high - low)};
+  }
+  const float zero = std::floor(-low * search.top_level / (high - low)) +
+                     static_cast<float>(step - search.n_steps);
+  if (!(high > 1e-20F) || zero >= search.top_level) return {low, search.top_level / (high - low)};
+  const float inverse = (search.top_level - zero) / high;
+  return {-zero / inverse, inverse};
+}
+
+// The real scale and minimum with the least error, over all ranges. Every range includes 0: minima
+// are subtracted and cannot be negative.
 template <int N>
 ScaleAndMin best_scale_and_min(const OffsetSearch& search, const float* x, const float* w) {
   auto [low, high] = extent_of(x, N);
@@ -279,16 +302,14 @@ ScaleAndMin best_scale_and_min(const OffsetSearch& search, const float* x, const
   sums.bb = lane_sum<N>([&](int i) { return load_eight(w + i); });
   sums.xb = lane_sum<N>([&](int i) { return load_eight(w + i) * load_eight(x + i); });
   float best_gain = -INFINITY;
-  for (int step = 0; step < search.n_steps; ++step) {
-    const float span =
-        search.top_level + search.first_step + search.step * static_cast<float>(step);
-    const float inverse = span / (high - low);
+  for (int step = 0; step < search.n_steps + search.n_zero_ranges; ++step) {
+    const LevelRange range = level_range(search, low, high, step);
     Eight aa = all_eight(0.0F);
     Eight ab = all_eight(0.0F);
     Eight xa = all_eight(0.0F);
     for (int i = 0; i < N; i += 8) {
       const Eight at = load_eight(x + i);
-      const Eight level = nearest_level((at - low) * inverse, search.top_level);
+      const Eight level = nearest_level((at - range.from) * range.inverse, search.top_level);
       const Eight wl = load_eight(w + i) * level;
       aa = aa + wl * level;
       ab = ab + wl;

@@ -23,8 +23,12 @@ void SixBitPairs::put(int i, int scale, int min) {
 
 namespace {
 
-constexpr OffsetSearch kQ4Search{
-    .top_level = 15.0F, .top_scale = 63, .first_step = -1.5F, .step = 0.1F, .n_steps = 26};
+constexpr OffsetSearch kQ4Search{.top_level = 15.0F,
+                                 .top_scale = 63,
+                                 .first_step = -1.5F,
+                                 .step = 0.1F,
+                                 .n_steps = 26,
+                                 .n_zero_ranges = 2};
 
 void decode_block(const BlockQ4_K& block, float* dst) {
   const float d = f32_from_f16(block.d);

@@ -6,8 +6,12 @@
 namespace ruv {
 namespace {
 
-constexpr OffsetSearch kQ5Search{
-    .top_level = 31.0F, .top_scale = 63, .first_step = -1.5F, .step = 0.1F, .n_steps = 26};
+constexpr OffsetSearch kQ5Search{.top_level = 31.0F,
+                                 .top_scale = 63,
+                                 .first_step = -1.5F,
+                                 .step = 0.1F,
+                                 .n_steps = 26,
+                                 .n_zero_ranges = 2};
 
 void decode_block(const BlockQ5_K& block, float* dst) {
   const float d = f32_from_f16(block.d);
