@@ -10,7 +10,7 @@ quantiser refused, and says why on stderr.
 import argparse
 import ctypes
 import json
-import resource
+import pathlib
 import subprocess
 import sys
 import time
@@ -27,6 +27,16 @@ def quiet():
         text.decode(errors="replace")) if level >= warning else None)
     llama_cpp.llama_log_set(callback, ctypes.c_void_p(0))
     return callback
+
+
+def peak_memory(pid="self"):
+    """The most memory that a process had resident, in bytes; 0 where it has ended."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    lines = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(lines[0].split()[1]) * 1024 if lines else 0
 
 
 def importance_of(path):
@@ -91,15 +101,12 @@ def main():
     args = p.parse_args()
     log = quiet()
 
-    def peak():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-    base = peak()
+    base = peak_memory()
     seconds = quantize(args.source, args.out, args.type, args.imatrix, args.threads)
     del log
     if seconds is None:
         sys.exit(1)
-    print(json.dumps({"seconds": seconds, "peak_bytes": peak(), "base_bytes": base,
+    print(json.dumps({"seconds": seconds, "peak_bytes": peak_memory(), "base_bytes": base,
                       "version": llama_cpp.__version__}))
 
 
