@@ -60,17 +60,18 @@ bool is_low(DType dtype) {
          dtype == DType::iq2_xs || dtype == DType::iq2_s || dtype == DType::iq3_xxs;
 }
 
-// Formats that no kernel multiplies: they are decoded row by row, many times slower, and taken only
-// where the others are too large.
-bool is_slow(DType dtype) { return is_low(dtype) || dtype == DType::iq3_s; }
+// Codebooks are looked up as they are packed (kernels/pack/layout.h). So in memory, and by the
+// speed that follows from it, they are no smaller than formats of three and four bits, which lose
+// less; they are taken only where the others are too large as a file.
+bool is_codebook(DType dtype) { return is_low(dtype) || dtype == DType::iq3_s; }
 
 // The formats that a tensor may get.
-std::vector<DType> candidates_of(const PlannedTensor& planned, bool slow_too) {
+std::vector<DType> candidates_of(const PlannedTensor& planned, bool codebooks_too) {
   std::vector<DType> formats;
   for (const DType dtype : kCandidates) {
     const Format& format = format_of(dtype);
     const bool is_blind = planned.importance == nullptr && is_low(dtype);
-    if (format.encode == nullptr || is_blind || (is_slow(dtype) && !slow_too)) continue;
+    if (format.encode == nullptr || is_blind || (is_codebook(dtype) && !codebooks_too)) continue;
     if (planned.tensor.n_columns() % format.block_size == 0) formats.push_back(dtype);
   }
   if (formats.empty()) formats.push_back(DType::f16);
@@ -82,7 +83,7 @@ uint64_t bytes_as(const PlannedTensor& planned, DType dtype) {
   return static_cast<uint64_t>(row_bytes * planned.tensor.n_rows());
 }
 
-// What all tensors take at least without slow formats.
+// What all tensors take at least without codebooks.
 uint64_t least_bytes(std::span<const PlannedTensor> plan) {
   uint64_t total = 0;
   for (const PlannedTensor& planned : plan) {
@@ -155,7 +156,7 @@ class NoiseMeter {
 
 Status choose_formats(std::span<PlannedTensor> plan, uint64_t max_bytes, WorkerPool& workers) {
   NoiseMeter meter(workers);
-  const bool slow_too = least_bytes(plan) > max_bytes;
+  const bool codebooks_too = least_bytes(plan) > max_bytes;
   std::vector<std::vector<FormatChoice>> items;
   std::vector<std::vector<DType>> formats;
   uint64_t n_fixed = 0;
@@ -168,7 +169,7 @@ Status choose_formats(std::span<PlannedTensor> plan, uint64_t max_bytes, WorkerP
     std::vector<FormatChoice>& choices = items.emplace_back();
     std::vector<DType>& dtypes = formats.emplace_back();
     const double sensitivity = sensitivity_of(planned);
-    for (const DType dtype : candidates_of(planned, slow_too)) {
+    for (const DType dtype : candidates_of(planned, codebooks_too)) {
       const double noise = TRY(meter.measure(planned, importance, format_of(dtype)));
       choices.push_back({bytes_as(planned, dtype), sensitivity * noise});
       dtypes.push_back(dtype);

@@ -13,9 +13,10 @@
 
 namespace ruv {
 
-// Sets the formats of free tensors. Those that no kernel multiplies (IQ1 to IQ3) are used only
-// where the others do not fit. Memory: some rows of one tensor. Fails: invalid (the smallest
-// formats take more than max_bytes), corrupt (numbers that are not finite).
+// Sets the formats of free tensors. IQ1 to IQ3 are used only where the others do not fit: they
+// are small as files, and take the memory of formats of three and four bits. Memory: some rows of
+// one tensor. Fails: invalid (the smallest formats take more than max_bytes), corrupt (numbers that
+// are not finite).
 Status choose_formats(std::span<PlannedTensor> plan, uint64_t max_bytes, WorkerPool& workers);
 
 }  // namespace ruv

@@ -19,7 +19,7 @@ namespace ruv {
 namespace {
 
 constexpr int kMaxTables = 6;
-constexpr int kMaxRows = 32;
+constexpr int kMaxRows = 48;
 
 template <class T>
 void inherit(T& entry, T from) {
@@ -104,11 +104,12 @@ class Tables {
 #if defined(RUV_KERNELS_AVX2)
     // F16C, which the builtin does not know by every compiler, came before AVX2 on every machine.
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-      add(merged(kAvx2Bytes, kAvx2Vectors), {&kAvx2Floats, &kAvx2Blocks, &kAvx2Superblocks});
+      add(merged(kAvx2Bytes, kAvx2Vectors),
+          {&kAvx2Floats, &kAvx2Blocks, &kAvx2Superblocks, &kAvx2Codebooks});
 #if defined(RUV_KERNELS_AVXVNNI)
       if (has_avxvnni()) {
         add(merged(renamed(kAvx2Bytes, kAvxVnniPeak), kAvx2Vectors),
-            {&kAvx2Floats, &kAvxVnniBlocks, &kAvxVnniSuperblocks});
+            {&kAvx2Floats, &kAvxVnniBlocks, &kAvxVnniSuperblocks, &kAvxVnniCodebooks});
       }
 #endif
     }
@@ -116,7 +117,7 @@ class Tables {
 #if defined(RUV_KERNELS_AVX512BW)
     if (has_avx512()) {
       add(merged(kAvx512BwBytes, kAvx512Vectors),
-          {&kAvx512Floats, &kAvx512BwBlocks, &kAvx512BwSuperblocks});
+          {&kAvx512Floats, &kAvx512BwBlocks, &kAvx512BwSuperblocks, &kAvx512BwCodebooks});
     }
 #endif
 #if defined(RUV_KERNELS_AVX512)
@@ -125,10 +126,11 @@ class Tables {
 #if defined(RUV_KERNELS_NEON)
     constexpr unsigned long kNeeded = HWCAP_ASIMDDP | HWCAP_FPHP | HWCAP_ASIMDHP;
     if ((getauxval(AT_HWCAP) & kNeeded) == kNeeded) {
-      add(merged(kNeonBytes, kNeonVectors), {&kNeonFloats, &kNeonBlocks, &kNeonSuperblocks});
+      add(merged(kNeonBytes, kNeonVectors),
+          {&kNeonFloats, &kNeonBlocks, &kNeonSuperblocks, &kNeonCodebooks});
       if ((getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0) {
         add(merged(renamed(kNeonBytes, kNeonI8mmPeak), kNeonVectors),
-            {&kNeonFloats, &kNeonI8mmBlocks, &kNeonI8mmSuperblocks});
+            {&kNeonFloats, &kNeonI8mmBlocks, &kNeonI8mmSuperblocks, &kNeonI8mmCodebooks});
       }
     }
 #endif
@@ -140,13 +142,14 @@ class Tables {
 #if defined(RUV_KERNELS_AVX512)
   void add_avx512() {
     Kernels pairs = merged(kAvx512Bytes, kAvx512Vectors);
-    add(pairs, {&kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks});
+    add(pairs, {&kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks, &kAvx512Codebooks});
     if (!__builtin_cpu_supports("avx512bf16")) return;
     pairs.isa = "avx512bf16";
     pairs.portable = false;
     pairs.to_bf16 = kAvx512Bf16.to_bf16;
     pairs.bf16_peak = kAvx512Bf16.bf16_peak;
-    add(pairs, {&kAvx512Bf16.gemm, &kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks});
+    add(pairs, {&kAvx512Bf16.gemm, &kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks,
+                &kAvx512Codebooks});
   }
 #endif
 

@@ -36,12 +36,12 @@ struct Bf16Pairs {
 };
 extern const Bf16Pairs kAvx512Bf16;
 
-// Matmul kernels by family: float weights, 32-number blocks, 256-number super-blocks.
-extern const GemmTable kAvx2Floats, kAvx2Blocks, kAvx2Superblocks;
-extern const GemmTable kAvxVnniBlocks, kAvxVnniSuperblocks;
-extern const GemmTable kAvx512BwBlocks, kAvx512BwSuperblocks;
-extern const GemmTable kAvx512Floats, kAvx512Blocks, kAvx512Superblocks;
-extern const GemmTable kNeonFloats, kNeonBlocks, kNeonSuperblocks;
-extern const GemmTable kNeonI8mmBlocks, kNeonI8mmSuperblocks;
+// Matmul kernels by family: float weights, 32-number blocks, 256-number super-blocks, codebooks.
+extern const GemmTable kAvx2Floats, kAvx2Blocks, kAvx2Superblocks, kAvx2Codebooks;
+extern const GemmTable kAvxVnniBlocks, kAvxVnniSuperblocks, kAvxVnniCodebooks;
+extern const GemmTable kAvx512BwBlocks, kAvx512BwSuperblocks, kAvx512BwCodebooks;
+extern const GemmTable kAvx512Floats, kAvx512Blocks, kAvx512Superblocks, kAvx512Codebooks;
+extern const GemmTable kNeonFloats, kNeonBlocks, kNeonSuperblocks, kNeonCodebooks;
+extern const GemmTable kNeonI8mmBlocks, kNeonI8mmSuperblocks, kNeonI8mmCodebooks;
 
 }  // namespace ruv

@@ -379,9 +379,10 @@ const std::vector<KernelCase>& kernel_cases() {
 // Products of a format for odd numbers of rows, columns and blocks, and for many rows.
 uint64_t matmul_hash(const GemmKernel& kernel) {
   const Format& format = format_of(kernel.weight);
+  const int64_t block = std::max(format.block_size, kernel.act == ActFormat::q8 ? 32 : 1);
   Hash hash;
   for (const int64_t n_blocks : {1, 3, 17}) {
-    const int64_t k = n_blocks * format.block_size;
+    const int64_t k = n_blocks * block;
     for (const int64_t n_out : {1, 37, 200}) {
       Rng rng(static_cast<uint64_t>(k * 1000 + n_out));
       const auto weights = random_weights(format, n_out, k, rng);
@@ -401,14 +402,23 @@ struct FormatCase {
 };
 
 constexpr FormatCase kFormatCases[] = {
-    {DType::f32, 0xFC0DCB040739B110},    {DType::f16, 0x636C2D1C4CA0A680},
-    {DType::bf16, 0x2E4AE74CD5E3DF71},   {DType::q4_0, 0x1E27B38D54809311},
-    {DType::q4_1, 0x95B8738E5C36FC03},   {DType::q5_0, 0x143D132667A48E35},
-    {DType::q5_1, 0xB5E8F05EDA048AED},   {DType::q8_0, 0xBB82EB6053D5C0F1},
-    {DType::q2_k, 0xCE74DE6780C0DABA},   {DType::q3_k, 0x7A6B8D595815E485},
-    {DType::q4_k, 0xB22818BA5E55AF77},   {DType::q5_k, 0x8DB47143C3BE1D39},
-    {DType::q6_k, 0xE657263BD9FB4D88},   {DType::iq4_nl, 0xAEA49883B394B8EE},
-    {DType::iq4_xs, 0x531605CC2AD26506}, {DType::a4, 0x749633C660D4C8A0},
+    {DType::f32, 0xFC0DCB040739B110},     {DType::f16, 0x636C2D1C4CA0A680},
+    {DType::bf16, 0x2E4AE74CD5E3DF71},    {DType::q4_0, 0x1E27B38D54809311},
+    {DType::q4_1, 0x95B8738E5C36FC03},    {DType::q5_0, 0x143D132667A48E35},
+    {DType::q5_1, 0xB5E8F05EDA048AED},    {DType::q8_0, 0xBB82EB6053D5C0F1},
+    {DType::q2_k, 0xCE74DE6780C0DABA},    {DType::q3_k, 0x7A6B8D595815E485},
+    {DType::q4_k, 0xB22818BA5E55AF77},    {DType::q5_k, 0x8DB47143C3BE1D39},
+    {DType::q6_k, 0xE657263BD9FB4D88},    {DType::iq4_nl, 0xAEA49883B394B8EE},
+    {DType::iq4_xs, 0x531605CC2AD26506},  {DType::a4, 0x749633C660D4C8A0},
+    {DType::a4_f32, 0xDE1F9A552F1847C3},  {DType::a8_f32, 0x85CD7B78C12BD680},
+    {DType::e4m3, 0x2014211C4641E89E},    {DType::e5m2, 0xA9262B20B67559B2},
+    {DType::nf4, 0xD777A99B7EEAC273},     {DType::fp4, 0x2C75ECD2DCC7A6B1},
+    {DType::e2m1, 0x56BA93AA9406D92F},    {DType::mxfp4, 0xD9F6629D4D1E5A31},
+    {DType::nvfp4, 0x5AEFBA39C00F2DCD},   {DType::iq1_s, 0x5F116250985C564F},
+    {DType::iq1_m, 0xFAD4B62FCCC24380},   {DType::iq2_xxs, 0x5658ED42D46AC3C6},
+    {DType::iq2_xs, 0xCFDC15776351B6A7},  {DType::iq2_s, 0x16C7DEF83A80DBE4},
+    {DType::iq3_xxs, 0xE40E9324CAD0823F}, {DType::iq3_s, 0x37710472E397D1DD},
+    {DType::tq1_0, 0xFD0F67E62F937737},   {DType::tq2_0, 0x10365004F0113C67},
 };
 
 std::string hex(uint64_t hash) {

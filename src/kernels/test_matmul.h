@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "base/rng.h"
@@ -36,13 +37,45 @@ inline std::vector<int> scale_offsets(const Format& format) {
   return offsets;
 }
 
+// Whether a block begins with an f32 scale: the formats of our own but a4, which no encoder makes.
+inline bool has_f32_scale(DType dtype) {
+  return static_cast<uint8_t>(dtype) >= kFirstOwnDType && dtype != DType::a4;
+}
+
+// Gives a block of random bytes the scales that tests can bear.
+inline void set_scales(const Format& format, std::span<const int> f16_at, std::byte* block,
+                       Rng& rng) {
+  for (const int at : f16_at) {
+    const uint16_t scale = f16_from_f32(0.01F * normal(rng));
+    std::memcpy(block + at, &scale, 2);
+  }
+  if (has_f32_scale(format.dtype)) {
+    const float scale = 0.01F * normal(rng);
+    std::memcpy(block, &scale, 4);
+  }
+  if (format.dtype == DType::a4_f32 || format.dtype == DType::a8_f32) {
+    const float zero = (format.dtype == DType::a4_f32 ? 7.5F : 127.5F) + normal(rng);
+    std::memcpy(block + 4, &zero, 4);
+  }
+  if (format.dtype == DType::e4m3 || format.dtype == DType::e5m2) {  // infinities, and NaN
+    for (int at = 4; at < format.block_bytes; ++at) block[at] &= std::byte{0xBF};
+  }
+  if (format.dtype == DType::iq1_m) {  // d is in four parts, each the top bits of a word
+    const int scale = f16_from_f32(0.01F * normal(rng));
+    for (int k = 0; k < 4; ++k) {
+      std::byte& high = block[48 + 2 * k + 1];
+      high = static_cast<std::byte>((static_cast<int>(high) & 15) | (scale >> (4 * k) & 15) << 4);
+    }
+  }
+}
+
 // n_rows weight rows of k numbers: random bytes with scales near 0.01, or random numbers for plain
-// types.
+// types and those whose scale is a byte.
 inline std::vector<std::byte> random_weights(const Format& format, int64_t n_rows, int64_t k,
                                              Rng& rng) {
   std::vector<std::byte> bytes(static_cast<size_t>(n_rows * format.bytes_of(k)));
   const std::vector<int> scales = scale_offsets(format);
-  if (scales.empty()) {
+  if (scales.empty() && !has_f32_scale(format.dtype) && format.dtype != DType::iq1_m) {
     std::vector<float> row(static_cast<size_t>(k));
     for (int64_t r = 0; r < n_rows; ++r) {
       for (float& x : row) x = normal(rng);
@@ -52,10 +85,7 @@ inline std::vector<std::byte> random_weights(const Format& format, int64_t n_row
   }
   for (std::byte& b : bytes) b = static_cast<std::byte>(rng.next());
   for (size_t block = 0; block < bytes.size(); block += static_cast<size_t>(format.block_bytes)) {
-    for (const int at : scales) {
-      const uint16_t scale = f16_from_f32(0.01F * normal(rng));
-      std::memcpy(bytes.data() + block + at, &scale, 2);
-    }
+    set_scales(format, scales, bytes.data() + block, rng);
   }
   return bytes;
 }

@@ -702,7 +702,7 @@ TEST(Dispatch, PortableTableIsTheBestOfThem) {
 }
 
 TEST(Dispatch, UnknownFormatHasNoRow) {
-  EXPECT_EQ(find_gemm(kernels(), DType::iq1_s), nullptr);
+  EXPECT_EQ(find_gemm(kernels(), DType::iq4_kt), nullptr);
   EXPECT_NE(find_gemm(kernels(), DType::q4_k), nullptr);
 }
 

@@ -519,14 +519,14 @@ TEST(CpuMatmul, AFormatWithoutAKernelIsDecodedAsItGoes) {
   const int64_t n_in = 256;
   const int64_t n_out = 21;
   Rng rng(3);
-  const Format& format = format_of(DType::tq2_0);
+  const Format& format = format_of(DType::iq4_k);
   std::vector<std::byte> blocks(static_cast<size_t>(n_out * format.bytes_of(n_in)));
   for (std::byte& b : blocks) b = static_cast<std::byte>(rng.below(256));
   std::vector<const std::byte*> rows;
   for (int64_t i = 0; i < n_out; ++i) {
     std::byte* const row = blocks.data() + i * format.bytes_of(n_in);
-    const uint16_t scale = f16_from_f32(0.25F);  // a block ends with its scale
-    std::memcpy(row + format.bytes_of(n_in) - 2, &scale, 2);
+    const uint16_t scale = f16_from_f32(0x1p-13F);  // a block begins with it
+    std::memcpy(row, &scale, 2);
     rows.push_back(row);
   }
   std::vector<float> x(static_cast<size_t>(2 * n_in));
@@ -537,7 +537,7 @@ TEST(CpuMatmul, AFormatWithoutAKernelIsDecodedAsItGoes) {
         *KvPages::create(CacheLayout::uniform(1, {1, 8, 8}), 1, {}, new_device(*kernels)));
     Device& device = pages.device();
     const auto ops = std::move(*device.make_ops(pool, pages, {4, n_in, 8, 1}));
-    const Weight weight = std::move(*pack_weight(device, pool, DType::tq2_0, n_in, rows));
+    const Weight weight = std::move(*pack_weight(device, pool, DType::iq4_k, n_in, rows));
     const Vector bias = *device.vector(std::vector<float>(static_cast<size_t>(n_out), 1.5F));
     const TestView product(device, nullptr, 2, n_out);
     const TestView input(device, x.data(), 2, n_in);

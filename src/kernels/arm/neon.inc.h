@@ -125,6 +125,42 @@ struct Neon {
     return {vqtbl1q_u8(table, index.lo), vqtbl1q_u8(table, index.hi)};
   }
 
+  // Levels::kLevels[index]. Requires: indices below 16.
+  template <class Levels>
+  RUV_INLINE static B look_up(B index) {
+    const uint8x16_t table = vld1q_u8(Levels::kLevels);
+    return {vqtbl1q_u8(table, index.lo), vqtbl1q_u8(table, index.hi)};
+  }
+
+  // Every lane's byte, moved up, as the bits of a float32.
+  template <int kShift>
+  RUV_INLINE static F from_bits(const std::byte* p) {
+    const uint16x8_t x = vmovl_u8(lane_bytes(p));
+    return {vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vget_low_u16(x)), kShift)),
+            vreinterpretq_f32_u32(vshlq_n_u32(vmovl_high_u16(x), kShift))};
+  }
+  // Every lane's byte as a sign and, moved up, seven bits of a float32.
+  template <int kShift>
+  RUV_INLINE static F from_float8(const std::byte* p) {
+    const int16x8_t x = vmovl_s8(vreinterpret_s8_u8(lane_bytes(p)));
+    const uint32x4_t kept = vdupq_n_u32(0x80000000U | 0x7FU << kShift);
+    const uint32x4_t lo = vreinterpretq_u32_s32(vshlq_n_s32(vmovl_s16(vget_low_s16(x)), kShift));
+    const uint32x4_t hi = vreinterpretq_u32_s32(vshlq_n_s32(vmovl_high_s16(x), kShift));
+    return {vreinterpretq_f32_u32(vandq_u32(lo, kept)), vreinterpretq_f32_u32(vandq_u32(hi, kept))};
+  }
+  // Levels::kLevels[the nibble at bit `at` of every lane's byte]: bytes 4n to 4n + 3 of the table.
+  template <class Levels>
+  RUV_INLINE static F look_up_floats(const std::byte* p, int at) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(Levels::kLevels);
+    const uint8x16x4_t table = {
+        {vld1q_u8(bytes), vld1q_u8(bytes + 16), vld1q_u8(bytes + 32), vld1q_u8(bytes + 48)}};
+    const uint16x8_t x = vmovl_u8(field(p, at, 15));
+    const uint32x4_t first = vdupq_n_u32(0x03020100U);
+    const uint32x4_t lo = vmlaq_n_u32(first, vmovl_u16(vget_low_u16(x)), 0x04040404U);
+    const uint32x4_t hi = vmlaq_n_u32(first, vmovl_high_u16(x), 0x04040404U);
+    return {vreinterpretq_f32_u8(vqtbl4q_u8(table, vreinterpretq_u8_u32(lo))),
+            vreinterpretq_f32_u8(vqtbl4q_u8(table, vreinterpretq_u8_u32(hi)))};
+  }
   RUV_INLINE static F from_int(I x) { return {vcvtq_f32_s32(x.lo), vcvtq_f32_s32(x.hi)}; }
   RUV_INLINE static F from_u8(const std::byte* p) { return from_u16(vmovl_u8(lane_bytes(p))); }
   RUV_INLINE static F from_s8(const std::byte* p) {

@@ -7,9 +7,9 @@ namespace ruv {
 namespace {
 
 constexpr GemmKernel kRows[] = {
-    block_row<Neon, Q4_0<Neon>>(), block_row<Neon, Q4_1<Neon>>(), block_row<Neon, Q5_0<Neon>>(),
-    block_row<Neon, Q5_1<Neon>>(), block_row<Neon, Q8_0<Neon>>(), block_row<Neon, Iq4Nl<Neon>>(),
-    block_row<Neon, A4<Neon>>(),
+    block_row<Neon, Q4_0<Neon>>(), block_row<Neon, Q4_1<Neon>>(),  block_row<Neon, Q5_0<Neon>>(),
+    block_row<Neon, Q5_1<Neon>>(), block_row<Neon, Q8_0<Neon>>(),  block_row<Neon, Iq4Nl<Neon>>(),
+    block_row<Neon, A4<Neon>>(),   block_row<Neon, A4F32<Neon>>(), block_row<Neon, A8F32<Neon>>(),
 };
 
 }  // namespace

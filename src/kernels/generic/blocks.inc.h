@@ -82,6 +82,33 @@ struct A4 : BlockFormat<V, DType::a4, PackedQ4_1, 15, 0, true> {
     w.minimum[0] = V::mul(w.scale[0], w.minimum[0]);
   }
 };
+// Scale and least number are float32.
+template <class V, DType kDType, class Packed, int kMaxCode, int kCodeOffset>
+struct AffineFormat {
+  using Layout = Packed;
+  static constexpr DType kType = kDType;
+  static constexpr int kMax = kMaxCode;
+  static constexpr int kOffset = kCodeOffset;
+  static constexpr int kScales = 1;
+  static constexpr bool kMins = true;
+
+  RUV_INLINE static NothingOpened open(const std::byte*) { return {}; }
+  RUV_INLINE static void unpack(NothingOpened, const std::byte* chunk, int /*b*/,
+                                const std::byte* planes, Unpacked<V>& w) {
+    w.scale[0] = V::load(reinterpret_cast<const float*>(chunk));
+    w.minimum[0] = V::load(reinterpret_cast<const float*>(chunk) + V::kLanes);
+    if constexpr (Layout::kBlockVectors == 8) {
+      RUV_UNROLL
+      for (int j = 0; j < 8; ++j) w.codes[j] = V::load_bytes(planes + j * 4 * V::kLanes);
+    } else {
+      unpack_nibbles<V>(planes, w.codes);
+    }
+  }
+};
+template <class V>
+using A4F32 = AffineFormat<V, DType::a4_f32, PackedA4F32, 15, 0>;
+template <class V>
+using A8F32 = AffineFormat<V, DType::a8_f32, PackedA8F32, V::kByteMax, V::kByteOffset>;
 template <class V>
 using Q5_0 = BlockFormat<V, DType::q5_0, PackedQ5_0, 31, 16, false>;
 template <class V>

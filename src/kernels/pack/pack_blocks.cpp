@@ -1,4 +1,5 @@
-// Packs the 32-number formats: q4_0, q4_1, q5_0, q5_1, q8_0, iq4_nl, a4, and the plain float types.
+// Packs the 32-number formats of integers (q4_0 … q8_0, iq4_nl, a4, a4_f32, a8_f32) and the plain
+// float types.
 #include "kernels/pack/layout.h"
 #include "kernels/pack/packing.h"
 #include "kernels/pack/planes.h"
@@ -22,6 +23,7 @@ template <class Packed, int kFileBytes, bool kMins, int kCodeBits>
 struct FileBlock {
   using Layout = Packed;
   static constexpr int kBytes = kFileBytes;
+  static constexpr int kScaleBytes = 2;
 
   static void put_header(const std::byte* block, std::byte* scale, std::byte* minimum) {
     std::memcpy(scale, block, 2);
@@ -49,6 +51,7 @@ struct FileBlock {
 struct ZeroBlock {
   using Layout = PackedQ4_1;
   static constexpr int kBytes = 19;
+  static constexpr int kScaleBytes = 2;
 
   static void put_header(const std::byte* block, std::byte* scale, std::byte* minimum) {
     std::memcpy(scale, block, 2);
@@ -60,6 +63,36 @@ struct ZeroBlock {
     BlockCodes codes;
     codes.read_nibbles(block + 3);
     to.nibbles(codes);
+  }
+};
+
+// File: scale f32, zero f32, codes. Bytes are packed less 128.
+template <class Packed, int kCodeBits>
+struct AffineBlock {
+  using Layout = Packed;
+  static constexpr int kBytes = 8 + 4 * kCodeBits;
+  static constexpr int kScaleBytes = 4;
+  static constexpr float kLess = kCodeBits == 8 ? 128.0F : 0.0F;
+
+  static void put_header(const std::byte* block, std::byte* scale, std::byte* minimum) {
+    float d;
+    float zero;
+    std::memcpy(&d, block, 4);
+    std::memcpy(&zero, block + 4, 4);
+    const float least = d * (kLess - zero);
+    std::memcpy(scale, &d, 4);
+    std::memcpy(minimum, &least, 4);
+  }
+  template <int kLanes>
+  static void put(const std::byte* block, const LaneVectors<kLanes>& to, uint32_t flip) {
+    BlockCodes codes;
+    if constexpr (kCodeBits == 8) {
+      std::memcpy(codes.word, block + 8, 32);
+      to.bytes(codes, flip);
+    } else {
+      codes.read_nibbles(block + 8);
+      to.nibbles(codes);
+    }
   }
 };
 
@@ -79,12 +112,17 @@ template <>
 struct FormatOf<DType::q5_1> : FileBlock<PackedQ5_1, 24, true, 5> {};
 template <>
 struct FormatOf<DType::q8_0> : FileBlock<PackedQ8_0, 34, false, 8> {};
+template <>
+struct FormatOf<DType::a4_f32> : AffineBlock<PackedA4F32, 4> {};
+template <>
+struct FormatOf<DType::a8_f32> : AffineBlock<PackedA8F32, 8> {};
 
 template <class F, int kLanes>
 int64_t group_bytes(int64_t k) {
+  constexpr int kChunk = F::Layout::kBlocksPerChunk;
   const int64_t blocks = k / 32;
-  return ((blocks + 1) / 2 * F::Layout::kHeaderVectors + blocks * F::Layout::kBlockVectors) * 4 *
-         kLanes;
+  const int64_t chunks = (blocks + kChunk - 1) / kChunk;
+  return (chunks * F::Layout::kHeaderVectors + blocks * F::Layout::kBlockVectors) * 4 * kLanes;
 }
 
 // Chunk by chunk over all lanes, so that what is written stays in the first-level cache.
@@ -93,14 +131,16 @@ void pack_rows(std::byte* group, const std::byte* const* rows, int64_t k, uint32
   using Layout = typename F::Layout;
   constexpr int kVector = 4 * kLanes;
   std::byte* const end = group + group_bytes<F, kLanes>(k);
-  for (int64_t b = 0; b < k / 32; b += 2, group += Layout::kVectors * kVector) {
-    const int n = k / 32 - b < 2 ? 1 : 2;
-    std::memset(group, 0, static_cast<size_t>(n == 2 ? Layout::kVectors * kVector : end - group));
+  constexpr int kChunk = Layout::kBlocksPerChunk;
+  constexpr int64_t kChunkBytes = int64_t{Layout::kVectors} * kVector;
+  for (int64_t b = 0; b < k / 32; b += kChunk, group += kChunkBytes) {
+    const int n = static_cast<int>(k / 32 - b < kChunk ? k / 32 - b : kChunk);
+    std::memset(group, 0, static_cast<size_t>(n == kChunk ? kChunkBytes : end - group));
     for (int lane = 0; lane < kLanes; ++lane) {
       if (rows[lane] == nullptr) continue;
       for (int i = 0; i < n; ++i) {
         const std::byte* block = rows[lane] + (b + i) * F::kBytes;
-        std::byte* scale = group + 2 * (i * kLanes + lane);
+        std::byte* scale = group + F::kScaleBytes * (i * kLanes + lane);
         F::put_header(block, scale, scale + kVector);
         std::byte* first = group + (Layout::kHeaderVectors + i * Layout::kBlockVectors) * kVector;
         F::put(block, LaneVectors<kLanes>(first, lane), flip);
@@ -127,6 +167,8 @@ void pack_floats(std::byte* group, const std::byte* const* rows, int64_t k) {
   }
 }
 
+constexpr uint32_t kSignBits = 0x80808080U;
+
 int64_t round_up_64(int64_t n) { return (n + 63) / 64 * 64; }
 
 }  // namespace
@@ -149,7 +191,8 @@ void pack_group(std::byte* group, const std::byte* const* rows, int64_t k) {
   } else if constexpr (kType == DType::f16 || kType == DType::bf16) {
     pack_floats<2, kLanes>(group, rows, k);
   } else {
-    pack_rows<FormatOf<kType>, kLanes>(group, rows, k, 0);
+    constexpr uint32_t kFlip = kType == DType::a8_f32 ? kSignBits : 0;
+    pack_rows<FormatOf<kType>, kLanes>(group, rows, k, kFlip);
   }
 }
 
@@ -177,8 +220,15 @@ template int64_t packed_bf16_pair_bytes<64>(int64_t);
 template void pack_bf16_pairs<64>(std::byte*, const std::byte* const*, int64_t);
 
 void pack_q8_0_offset_16(std::byte* group, const std::byte* const* rows, int64_t k) {
-  pack_rows<FormatOf<DType::q8_0>, 16>(group, rows, k, 0x80808080U);
+  pack_rows<FormatOf<DType::q8_0>, 16>(group, rows, k, kSignBits);
 }
+
+template <int kLanes>
+void pack_unsigned_a8_f32(std::byte* group, const std::byte* const* rows, int64_t k) {
+  pack_rows<FormatOf<DType::a8_f32>, kLanes>(group, rows, k, 0);
+}
+template void pack_unsigned_a8_f32<8>(std::byte*, const std::byte* const*, int64_t);
+template void pack_unsigned_a8_f32<16>(std::byte*, const std::byte* const*, int64_t);
 
 #define RUV_PACK_FLOATS(type)                                                              \
   template int64_t packed_bytes<DType::type, 32>(int64_t);                                 \
@@ -201,6 +251,8 @@ RUV_PACK(q5_1)
 RUV_PACK(q8_0)
 RUV_PACK(iq4_nl)
 RUV_PACK(a4)
+RUV_PACK(a4_f32)
+RUV_PACK(a8_f32)
 #undef RUV_PACK
 
 }  // namespace ruv

@@ -2,40 +2,10 @@
 // codes, then writes header and planes.
 #include "kernels/pack/layout.h"
 #include "kernels/pack/packing.h"
-#include "kernels/pack/planes.h"
-#include "tensor/half.h"
+#include "kernels/pack/super_rows.h"
 
 namespace ruv {
 namespace {
-
-using Codes = BlockCodes[8];
-
-uint8_t u8(std::byte b) { return static_cast<uint8_t>(b); }
-
-uint16_t u16_at(const std::byte* p) {
-  uint16_t v;
-  std::memcpy(&v, p, 2);
-  return v;
-}
-
-// A lane of the header: rows of kLanes bytes after a first vector with the block's own scales.
-template <int kLanes>
-struct Header {
-  std::byte* first;
-  int lane;
-
-  void halves(const std::byte* d, const std::byte* dmin) const {
-    std::memcpy(first + 2 * lane, d, 2);
-    std::memcpy(first + 2 * (kLanes + lane), dmin, 2);
-  }
-  void single(const std::byte* d) const {
-    const float value = f32_from_f16(u16_at(d));
-    std::memcpy(first + 4 * lane, &value, 4);
-  }
-  void byte(int row, uint8_t value) const {
-    first[4 * kLanes + row * kLanes + lane] = static_cast<std::byte>(value);
-  }
-};
 
 // 128 bytes of nibbles, 32 bytes for every 64 numbers: low halves, then high halves.
 void split_nibbles_64(const std::byte* qs, Codes& out) {
@@ -121,7 +91,7 @@ struct SuperFormat<DType::q6_k> {
   static constexpr int kBytes = 210;
   template <int kLanes>
   static void read(const std::byte* p, const Header<kLanes>& to, Codes& codes) {
-    to.single(p + 208);
+    to.single(f32_from_f16(u16_at(p + 208)));
     for (int s = 0; s < 16; ++s) to.byte(s, u8(p[192 + s]));
     for (int b = 0; b < 8; ++b) {
       const std::byte* low = p + 64 * (b / 4) + 32 * (b % 2);
@@ -162,7 +132,7 @@ struct SuperFormat<DType::q3_k> {
   static constexpr int kBytes = 110;
   template <int kLanes>
   static void read(const std::byte* p, const Header<kLanes>& to, Codes& codes) {
-    to.single(p + 108);
+    to.single(f32_from_f16(u16_at(p + 108)));
     for (int s = 0; s < 12; ++s) to.byte(s, u8(p[96 + s]));
     split_pairs_128(p + 32, codes);
     add_bits(p, 2, codes);
@@ -180,7 +150,7 @@ struct SuperFormat<DType::iq4_xs> {
   static constexpr int kBytes = 136;
   template <int kLanes>
   static void read(const std::byte* p, const Header<kLanes>& to, Codes& codes) {
-    to.single(p);
+    to.single(f32_from_f16(u16_at(p)));
     const unsigned high = u16_at(p + 2);
     for (int b = 0; b < 8; ++b) {
       const unsigned low = u8(p[4 + b / 2]) >> (4 * (b % 2)) & 15U;
@@ -198,26 +168,12 @@ struct SuperFormat<DType::iq4_xs> {
 
 template <DType kType, int kLanes>
 int64_t packed_super_bytes(int64_t k) {
-  return k / 256 * SuperFormat<kType>::Layout::kVectors * 4 * kLanes;
+  return super_bytes<SuperFormat<kType>, kLanes>(k);
 }
 
 template <DType kType, int kLanes>
 void pack_super_group(std::byte* group, const std::byte* const* rows, int64_t k) {
-  using F = SuperFormat<kType>;
-  using Layout = typename F::Layout;
-  constexpr int kVector = 4 * kLanes;
-  for (int64_t s = 0; s < k / 256; ++s, group += Layout::kVectors * kVector) {
-    std::memset(group, 0, Layout::kVectors * kVector);
-    for (int lane = 0; lane < kLanes; ++lane) {
-      if (rows[lane] == nullptr) continue;
-      Codes codes;
-      F::read(rows[lane] + s * F::kBytes, Header<kLanes>{group, lane}, codes);
-      for (int b = 0; b < 8; ++b) {
-        std::byte* first = group + (Layout::kHeaderVectors + b * Layout::kBlockVectors) * kVector;
-        F::put(codes[b], LaneVectors<kLanes>(first, lane));
-      }
-    }
-  }
+  pack_super_rows<SuperFormat<kType>, kLanes>(group, rows, k);
 }
 
 #define RUV_PACK(type)                                                                          \

@@ -149,6 +149,31 @@ struct Plain {
     return bytes([&](int i) { return kValues[index.x[i]]; });
   }
 
+  // Levels::kLevels[index]. Requires: indices below 16.
+  template <class Levels>
+  static B look_up(const B& index) {
+    return bytes([&](int i) { return Levels::kLevels[index.x[i]]; });
+  }
+
+  // Every lane's byte, moved up, as the bits of a float32.
+  template <int kShift>
+  static F from_bits(const std::byte* p) {
+    return lanes(
+        [=](int i) { return __builtin_bit_cast(float, static_cast<uint32_t>(p[i]) << kShift); });
+  }
+  // Every lane's byte as a sign and, moved up, seven bits of a float32.
+  template <int kShift>
+  static F from_float8(const std::byte* p) {
+    return lanes([=](int i) {
+      const auto x = static_cast<uint32_t>(p[i]);
+      return __builtin_bit_cast(float, (x & 0x80U) << 24 | (x & 0x7FU) << kShift);
+    });
+  }
+  // Levels::kLevels[the nibble at bit `at` of every lane's byte].
+  template <class Levels>
+  static F look_up_floats(const std::byte* p, int at) {
+    return lanes([=](int i) { return Levels::kLevels[static_cast<uint8_t>(p[i]) >> at & 15]; });
+  }
   static F from_int(const I& n) {
     return lanes([&](int i) { return static_cast<float>(n.x[i]); });
   }

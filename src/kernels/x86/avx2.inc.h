@@ -118,6 +118,33 @@ struct Avx2 {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), index);
   }
 
+  // Levels::kLevels[index]. Requires: indices below 16.
+  template <class Levels>
+  RUV_INLINE static B look_up(B index) {
+    const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(Levels::kLevels));
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), index);
+  }
+
+  // Every lane's byte, moved up, as the bits of a float32.
+  template <int kShift>
+  RUV_INLINE static F from_bits(const std::byte* p) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu8_epi32(lane_bytes(p)), kShift));
+  }
+  // Every lane's byte as a sign and, moved up, seven bits of a float32.
+  template <int kShift>
+  RUV_INLINE static F from_float8(const std::byte* p) {
+    const __m256i x = _mm256_slli_epi32(_mm256_cvtepi8_epi32(lane_bytes(p)), kShift);
+    const auto kept = static_cast<int>(0x80000000U | 0x7FU << kShift);
+    return _mm256_castsi256_ps(_mm256_and_si256(x, _mm256_set1_epi32(kept)));
+  }
+  // Levels::kLevels[the nibble at bit `at` of every lane's byte].
+  template <class Levels>
+  RUV_INLINE static F look_up_floats(const std::byte* p, int at) {
+    const __m256i x = _mm256_srli_epi32(_mm256_cvtepu8_epi32(lane_bytes(p)), at);
+    const F low = _mm256_permutevar8x32_ps(load(Levels::kLevels), x);
+    const F high = _mm256_permutevar8x32_ps(load(Levels::kLevels + 8), x);
+    return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(x, 28)));
+  }
   RUV_INLINE static F from_int(I x) { return _mm256_cvtepi32_ps(x); }
   RUV_INLINE static F from_u8(const std::byte* p) {
     return from_int(_mm256_cvtepu8_epi32(lane_bytes(p)));

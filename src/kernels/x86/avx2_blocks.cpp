@@ -15,6 +15,8 @@ constexpr GemmKernel kRows[] = {
     block_row<Avx2Tiles, Q8_0<Avx2Tiles>>(),
     block_row<Avx2Tiles, Iq4Nl<Avx2Tiles>>(),
     block_row<Avx2, A4<Avx2>>(),
+    block_row<Avx2, A4F32<Avx2>>(),
+    block_row<Avx2Tiles, A8F32<Avx2Tiles>>(),
 };
 
 }  // namespace

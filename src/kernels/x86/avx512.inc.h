@@ -112,6 +112,31 @@ struct Avx512 {
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), index);
   }
 
+  // Levels::kLevels[index]. Requires: indices below 16.
+  template <class Levels>
+  RUV_INLINE static B look_up(B index) {
+    const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(Levels::kLevels));
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), index);
+  }
+
+  // Every lane's byte, moved up, as the bits of a float32.
+  template <int kShift>
+  RUV_INLINE static F from_bits(const std::byte* p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu8_epi32(lane_bytes(p)), kShift));
+  }
+  // Every lane's byte as a sign and, moved up, seven bits of a float32.
+  template <int kShift>
+  RUV_INLINE static F from_float8(const std::byte* p) {
+    const __m512i x = _mm512_slli_epi32(_mm512_cvtepi8_epi32(lane_bytes(p)), kShift);
+    const auto kept = static_cast<int>(0x80000000U | 0x7FU << kShift);
+    return _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32(kept)));
+  }
+  // Levels::kLevels[the nibble at bit `at` of every lane's byte].
+  template <class Levels>
+  RUV_INLINE static F look_up_floats(const std::byte* p, int at) {
+    const __m512i x = _mm512_srli_epi32(_mm512_cvtepu8_epi32(lane_bytes(p)), at);
+    return _mm512_permutexvar_ps(x, load(Levels::kLevels));
+  }
   RUV_INLINE static F from_int(I x) { return _mm512_cvtepi32_ps(x); }
   RUV_INLINE static F from_u8(const std::byte* p) {
     return from_int(_mm512_cvtepu8_epi32(lane_bytes(p)));

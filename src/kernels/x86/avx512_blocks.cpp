@@ -14,6 +14,8 @@ constexpr GemmKernel kRows[] = {
     block_row_packed_by<Avx512, Q8_0<Avx512>>(pack_q8_0_offset_16),
     block_row<Avx512, Iq4Nl<Avx512>>(),
     block_row<Avx512, A4<Avx512>>(),
+    block_row<Avx512, A4F32<Avx512>>(),
+    block_row_packed_by<Avx512, A8F32<Avx512>>(pack_unsigned_a8_f32<Avx512::kLanes>),
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ constexpr GemmKernel kRows[] = {
     block_row<Avx512BwTiles, Q8_0<Avx512BwTiles>>(),
     block_row<Avx512BwTiles, Iq4Nl<Avx512BwTiles>>(),
     block_row<Avx512Bw, A4<Avx512Bw>>(),
+    block_row<Avx512Bw, A4F32<Avx512Bw>>(),
+    block_row<Avx512BwTiles, A8F32<Avx512BwTiles>>(),
 };
 
 }  // namespace

@@ -26,6 +26,8 @@ constexpr GemmKernel kRows[] = {
     block_row_packed_by<AvxVnni, Q8_0<AvxVnni>>(pack_q8_0_offset),
     block_row<AvxVnni, Iq4Nl<AvxVnni>>(),
     block_row<AvxVnni, A4<AvxVnni>>(),
+    block_row<AvxVnni, A4F32<AvxVnni>>(),
+    block_row_packed_by<AvxVnni, A8F32<AvxVnni>>(pack_unsigned_a8_f32<AvxVnni::kLanes>),
 };
 
 }  // namespace

@@ -3,44 +3,33 @@
 
 #include "tensor/formats/block.h"
 #include "tensor/formats/grid_fit.h"
-#include "tensor/formats/iq_grids.h"
+#include "tensor/formats/iq_entries.h"
 
 namespace ruv {
 namespace {
 
 constexpr float kShift = 0.125F;
 
-// Writes the eight numbers of a codebook entry, all shifted the same way.
-void put_entry(int entry, bool minus, float scale, float* dst) {
-  const float shift = minus ? -kShift : kShift;
-  for (int i = 0; i < 8; ++i) {
-    const auto digit = static_cast<float>(grid_index_of_8(kGridIq1S[entry], i) - 1);
-    dst[i] = scale * (digit + shift);
+// Digits, moved by an eighth, under an odd multiple of d.
+template <class Block>
+void decode_entries(const Block& block, float d, float* dst) {
+  for (int j = 0; j < 32; ++j) {
+    const IqEntry entry = entry_of(block, j);
+    const float scale = d * static_cast<float>(2 * entry.scale + 1);
+    const float shift = entry.signs != 0 ? -kShift : kShift;
+    for (int i = 0; i < 8; ++i) {
+      const auto digit = static_cast<float>(grid_index_of_8(entry.indices, i) - 1);
+      dst[8 * j + i] = scale * (digit + shift);
+    }
   }
 }
 
-// The scale and the shift's sign are per 32 numbers, in the top bits of `high`.
 void decode_s(const BlockIQ1_S& block, float* dst) {
-  const float d = f32_from_f16(block.d);
-  for (int j = 0; j < 32; ++j) {
-    const int high = block.high[j / 4];
-    const float scale = d * static_cast<float>(2 * ((high >> 12) & 7) + 1);
-    const int entry = block.q[j] | (((high >> (j % 4 * 3)) & 7) << 8);
-    put_entry(entry, (high & 0x8000) != 0, scale, dst + 8 * j);
-  }
+  decode_entries(block, f32_from_f16(block.d), dst);
 }
 
-// The block's f16 scale is split over the top four bits of the four words of `scales`.
 void decode_m(const BlockIQ1_M& block, float* dst) {
-  int bits = 0;
-  for (int k = 0; k < 4; ++k) bits |= (block.scales[k] >> 12) << (4 * k);
-  const float d = f32_from_f16(static_cast<uint16_t>(bits));
-  for (int j = 0; j < 32; ++j) {
-    const int scale_bits = (block.scales[j / 8] >> (j / 2 % 4 * 3)) & 7;
-    const float scale = d * static_cast<float>(2 * scale_bits + 1);
-    const int nibble = block.high[j / 2] >> (j % 2 * 4);
-    put_entry(block.q[j] | ((nibble & 7) << 8), (nibble & 8) != 0, scale, dst + 8 * j);
-  }
+  decode_entries(block, f32_from_f16(scale_of(block)), dst);
 }
 
 // Shift 1 is minus. IQ1_S has a shift for each scale, IQ1_M for each entry.
@@ -73,6 +62,7 @@ GridFit<Kind> fit_iq1(const float* x, const float* importance) {
   return GridSearch<Kind>(kGridIq1S, index).fit(x, w);
 }
 
+// The entry's low byte is by itself; its high bits share a word with scale and shift.
 void encode_s(const float* x, const float* importance, BlockIQ1_S& block) {
   const auto fit = fit_iq1<Iq1SKind>(x, importance);
   block.d = f16_from_f32(fit.d);
@@ -87,6 +77,7 @@ void encode_s(const float* x, const float* importance, BlockIQ1_S& block) {
   }
 }
 
+// As encode_s, with a nibble for high bits and shift; d is spread over the words of the scales.
 void encode_m(const float* x, const float* importance, BlockIQ1_M& block) {
   const auto fit = fit_iq1<Iq1MKind>(x, importance);
   for (int j = 0; j < 32; ++j) {

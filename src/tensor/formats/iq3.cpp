@@ -4,42 +4,34 @@
 #include "tensor/formats/block.h"
 #include "tensor/formats/grid_fit.h"
 #include "tensor/formats/grid_signs.h"
-#include "tensor/formats/iq_grids.h"
+#include "tensor/formats/iq_entries.h"
 
 namespace ruv {
 namespace {
 
-// Writes four numbers; bit i of signs belongs to number i.
-void put_entry(uint16_t entry, const int8_t* magnitudes, uint8_t signs, float scale, float* dst) {
+// Four numbers.
+void put_entry(const IqEntry& entry, const int8_t* magnitudes, float scale, float* dst) {
   for (int i = 0; i < 4; ++i) {
-    const auto magnitude = static_cast<float>(magnitudes[grid_index_of_4(entry, i)]);
-    dst[i] = scale * magnitude * sign_at(signs, i);
+    const auto magnitude = static_cast<float>(magnitudes[grid_index_of_4(entry.indices, i)]);
+    dst[i] = scale * magnitude * sign_at(entry.signs, i);
   }
 }
 
-// IQ3_XXS keeps seven sign bits per eight numbers and derives the eighth; see even_signs.
 void decode_xxs(const BlockIQ3_XXS& block, float* dst) {
   const float d = f32_from_f16(block.d);
-  for (int g = 0; g < 8; ++g) {
-    const uint16_t* halves = block.signs_and_scales + 2 * g;
-    const uint32_t extra = halves[0] | (static_cast<uint32_t>(halves[1]) << 16);
-    const float scale = d * (0.5F + static_cast<float>(extra >> 28)) * 0.5F;
-    for (int j = 0; j < 8; ++j) {
-      const uint8_t signs = even_signs((extra >> (j / 2 * 7)) & 0x7F);
-      put_entry(kGridIq3Xxs[block.q[8 * g + j]], kMagnitudesIq3Xxs,
-                static_cast<uint8_t>(signs >> (j % 2 * 4)), scale, dst + 32 * g + 4 * j);
-    }
+  for (int j = 0; j < 64; ++j) {
+    const IqEntry entry = entry_of(block, j);
+    const float scale = d * (0.5F + static_cast<float>(entry.scale)) * 0.5F;
+    put_entry(entry, kMagnitudesIq3Xxs, scale, dst + 4 * j);
   }
 }
 
 void decode_s(const BlockIQ3_S& block, float* dst) {
   const float d = f32_from_f16(block.d);
   for (int j = 0; j < 64; ++j) {
-    const int nibble = (block.scales[j / 16] >> (j / 8 % 2 * 4)) & 0xF;
-    const float scale = d * static_cast<float>(1 + 2 * nibble);
-    const int entry = block.q[j] | (((block.high[j / 8] >> (j % 8)) & 1) << 8);
-    const auto signs = static_cast<uint8_t>(block.signs[j / 2] >> (j % 2 * 4));
-    put_entry(kGridIq3S[entry], kMagnitudesIq3S, signs, scale, dst + 4 * j);
+    const IqEntry entry = entry_of(block, j);
+    const float scale = d * static_cast<float>(1 + 2 * entry.scale);
+    put_entry(entry, kMagnitudesIq3S, scale, dst + 4 * j);
   }
 }
 
@@ -72,6 +64,7 @@ GridFit<Kind> fit_iq3(const float* x, const float* importance, bool even, Unsign
   return GridSearch<Kind>(kEntries, index).fit(block.x, w);
 }
 
+// Entries of a byte; the signs of 32 numbers and their scale share 32 bits.
 void encode_xxs(const float* x, const float* importance, BlockIQ3_XXS& block) {
   UnsignedBlock numbers;
   const auto fit = fit_iq3<Iq3XxsKind, kGridIq3Xxs>(x, importance, true, numbers);
@@ -85,6 +78,7 @@ void encode_xxs(const float* x, const float* importance, BlockIQ3_XXS& block) {
   }
 }
 
+// Nine bits of entry, all signs, scales as odd multiples of d.
 void encode_s(const float* x, const float* importance, BlockIQ3_S& block) {
   UnsignedBlock numbers;
   const auto fit = fit_iq3<Iq3SKind, kGridIq3S>(x, importance, false, numbers);
