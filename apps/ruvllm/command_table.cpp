@@ -33,6 +33,8 @@ constexpr Subcommand kSubcommands[] = {
     {"rm", rm_command, "Remove pulled models, and names", kModels},
     {"info", info_command, "What a model file holds, what it needs, whether it can run", kModels},
     {"quantize", quantize_command, "Write a model file in a smaller format", kModels},
+    {"convert", convert_command, "A folder for transformers as a GGUF file, or the other way round",
+     kModels},
     {"imatrix", imatrix_command, "Measure which columns matter, for quantising", kModels},
     {"train", train_command, "Train a model or an adapter on texts or answers", kModels},
     {"learn", learn_command, "Learn from feedback, step by step, and take it back", kModels},

@@ -29,6 +29,7 @@ int eval_command(int argc, char** argv);
 int perplexity_command(int argc, char** argv);
 int logits_command(int argc, char** argv);
 int quantize_command(int argc, char** argv);
+int convert_command(int argc, char** argv);
 int imatrix_command(int argc, char** argv);
 int train_command(int argc, char** argv);
 int learn_command(int argc, char** argv);

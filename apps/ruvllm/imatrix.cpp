@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "open_model.h"
 #include "terminal.h"
+#include "time_left.h"
 #include "train_texts.h"
 
 namespace ruv {
@@ -89,24 +90,6 @@ Result<Chunks> read_chunks(const Model& model, const ImatrixCall& call) {
   }
   return chunks;
 }
-
-// "3 min left", from the chunks of this run.
-class TimeLeft {
- public:
-  std::string after(int64_t n_done, int64_t n) {
-    if (first_ < 0) first_ = n_done;
-    if (n_done == first_) return {};
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-    const double seconds =
-        passed.count() / static_cast<double>(n_done - first_) * static_cast<double>(n - n_done);
-    return seconds < 100 ? fmt::format("{:.0f} s left", seconds)
-                         : fmt::format("{:.0f} min left", seconds / 60);
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  int64_t first_ = -1;
-};
 
 FileTarget target_of(const ImatrixCall& call, const Model& model) {
   FileTarget target{.replace = call.force};

@@ -7,13 +7,13 @@
 
 #include "base/folder.h"
 #include "base/json.h"
-#include "base/number_text.h"
 #include "command_line.h"
 #include "commands.h"
 #include "format/quant_mix.h"
 #include "format/quantize.h"
 #include "open_model.h"
 #include "output_file.h"
+#include "size_text.h"
 #include "terminal.h"
 
 namespace ruv {
@@ -43,26 +43,6 @@ std::vector<std::string> type_names() {
 }
 
 std::string known_types() { return fmt::format("{}", fmt::join(type_names(), ", ")); }
-
-Result<double> positive_number(const char* flag, const std::string& text) {
-  double number = 0;
-  const auto [end, wrong] = read_number(text, number);
-  const bool is_whole = wrong == std::errc() && end == text.data() + text.size();
-  if (is_whole && number > 0 && number < 1e18) return number;
-  return fail(Code::invalid, "{} '{}' is not a number above 0", flag, text);
-}
-
-// "4.5G", "900M", "123456": powers of ten.
-Result<double> size_in_bytes(const char* flag, std::string text) {
-  constexpr std::string_view kUnits = "kMGT";
-  double factor = 1;
-  const size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
-  if (unit != kUnits.npos) {
-    for (size_t i = 0; i <= unit; ++i) factor *= 1000;
-    text.pop_back();
-  }
-  return TRY(positive_number(flag, text)) * factor;
-}
 
 // A file that this program cannot load would be found out too late.
 Status check_loadable(const ModelFile& file, const std::vector<std::string>& ignored_keys) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numbers>
 
 #include "base/elementary.h"
 #include "family/word_list.h"
@@ -214,22 +213,14 @@ Result<std::vector<int64_t>> fused_order_of(const ModelFile& model, const Tensor
 }
 
 // The divisors of rotary frequencies that llama3 scaling amounts to.
-Result<std::vector<float>> llama3_divisors(const ModelFile& model) {
+Result<std::vector<float>> llama3_divisors_of(const ModelFile& model) {
   const Llama3Scaling scaling = TRY(llama3_scaling_of(model));
   const double base = TRY(model.number("rope.freq_base"));
   const int64_t n_dims = TRY(model.integer("rope.dimension_count"));
   if (!scaling.is_valid() || n_dims < 2 || n_dims > (1 << 16)) {
     return fail(Code::corrupt, "{}: rope.scaling: numbers out of range", model.path());
   }
-  std::vector<float> divisors;
-  for (int64_t i = 0; i < n_dims; i += 2) {
-    const double exponent = static_cast<double>(i) / static_cast<double>(n_dims);
-    const double wavelength = 2.0 * std::numbers::pi * exact_pow(base, exponent);
-    const double kept = scaling.kept_share(wavelength);
-    const double ramp = 1.0 / ((1.0 - kept) / scaling.factor + kept);
-    divisors.push_back(static_cast<float>(kept == 0 ? scaling.factor : ramp));
-  }
-  return divisors;
+  return llama3_divisors(scaling, base, n_dims);
 }
 
 void add_made(std::vector<ExportTensor>& tensors, std::string name, std::vector<float> values) {
@@ -259,7 +250,7 @@ Status add_rope_tensors(const ModelFile& model, std::vector<ExportTensor>& tenso
   if (model.find("rope.freq_divisors") != nullptr) {
     add_made(tensors, "rope_freqs.weight", numbers_of(model.find("rope.freq_divisors")));
   }
-  if (type == "llama3") add_made(tensors, "rope_freqs.weight", TRY(llama3_divisors(model)));
+  if (type == "llama3") add_made(tensors, "rope_freqs.weight", TRY(llama3_divisors_of(model)));
   if (type != "longrope") return {};
   add_made(tensors, "rope_factors_long.weight", numbers_of(model.find("rope.scaling.long_factor")));
   add_made(tensors, "rope_factors_short.weight",
@@ -486,11 +477,21 @@ Status add_tokenizer(const ModelFile& model, GgufWriter& out) {
   return {};
 }
 
-// The place of row `row` of the tensor: the part, and the row in it.
-struct RowPlace {
-  const TensorInfo* part;
-  int64_t row;
-};
+}  // namespace
+
+int64_t ExportTensor::n_columns() const {
+  // Numbers of a vector are rows of one where they move or have factors of their own.
+  const bool moves = rotary_group > 0 || !row_order.empty() || !row_factors.empty();
+  if (shape.empty() || (shape.size() == 1 && moves)) return 1;
+  return shape.back();
+}
+
+int64_t ExportTensor::n_rows() const {
+  int64_t n = 1;
+  for (const int64_t length : shape) n *= length;
+  return n_columns() == 0 ? 0 : n / n_columns();
+}
+
 RowPlace place_of_row(const ExportTensor& tensor, int64_t row) {
   if (!tensor.row_order.empty()) {
     return {tensor.parts.front(), tensor.row_order[static_cast<size_t>(row)]};
@@ -505,19 +506,17 @@ RowPlace place_of_row(const ExportTensor& tensor, int64_t row) {
   return {tensor.parts[static_cast<size_t>(row / rows_of_part)], inner};
 }
 
-}  // namespace
-
-int64_t ExportTensor::n_columns() const {
-  // Numbers of a vector are rows of one where they move or have factors of their own.
-  const bool moves = rotary_group > 0 || !row_order.empty() || !row_factors.empty();
-  if (shape.empty() || (shape.size() == 1 && moves)) return 1;
-  return shape.back();
-}
-
-int64_t ExportTensor::n_rows() const {
-  int64_t n = 1;
-  for (const int64_t length : shape) n *= length;
-  return n_columns() == 0 ? 0 : n / n_columns();
+std::optional<std::string> unstacked_name(std::string_view stacked, int64_t index) {
+  for (const StackedRole& role : kStackedRoles) {
+    const std::string ending =
+        fmt::format("{}{}", role.name.substr(0, role.name.size() - 1), role.ending);
+    if (!stacked.ends_with(ending)) continue;
+    const std::string_view before = stacked.substr(0, stacked.size() - ending.size());
+    if (before.empty() || before.starts_with("blk.")) {
+      return fmt::format("{}{}{}.weight", before, role.name, index);
+    }
+  }
+  return std::nullopt;
 }
 
 Result<std::vector<ExportTensor>> export_tensors(const ModelFile& model) {

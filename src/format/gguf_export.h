@@ -4,6 +4,8 @@
 // experts of a layer become one tensor, and rows of q and k move.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "format/gguf_writer.h"
@@ -35,6 +37,18 @@ struct ExportTensor {
   int64_t n_columns() const;
   int64_t n_rows() const;
 };
+
+// The place of a row: the part that has it, and the row in that. Requires: parts, and 0 <= row <
+// n_rows().
+struct RowPlace {
+  const TensorInfo* part;
+  int64_t row;
+};
+RowPlace place_of_row(const ExportTensor& tensor, int64_t row);
+
+// What one of several tensors is called that are one in a GGUF file: "blk.3.ffn_up_exps.weight" and
+// 7 give "blk.3.ffn_up.7.weight". Nothing for other names.
+std::optional<std::string> unstacked_name(std::string_view stacked, int64_t index);
 
 // Fails: corrupt (shapes that contradict the head counts, experts that are missing), unsupported
 // (more than four dimensions), not_found (a hyper-parameter the row order needs).

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "format/decimal.h"
 
 namespace ruv {
 namespace {
@@ -66,6 +67,23 @@ void read_generation_config(const std::string& folder, MetaMap& metadata,
   if (metadata.contains("general.sampling.penalty_repeat")) {
     metadata.insert_or_assign("general.sampling.penalty_last_n", int64_t{-1});
   }
+}
+
+Json generation_config_of(const MetaMap& metadata) {
+  Json config = Json::object();
+  for (const GenerationKey& row : kKeys) {
+    const auto found = row.key == nullptr ? metadata.end() : metadata.find(row.key);
+    if (found == metadata.end()) continue;
+    if (const auto* number = std::get_if<int64_t>(&found->second)) config[row.member] = *number;
+    const auto* real = std::get_if<double>(&found->second);
+    if (real != nullptr) config[row.member] = shortest_number(*real);
+  }
+  if (config.empty()) return config;
+  const Json* const temperature = config.find("temperature");
+  const bool is_greedy = temperature != nullptr && temperature->get<double>() == 0;
+  if (is_greedy) config.erase("temperature");
+  config["do_sample"] = !is_greedy;
+  return config;
 }
 
 }  // namespace ruv

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_fwd.h"
 #include "format/model_file.h"
 
 namespace ruv {
@@ -13,5 +14,8 @@ namespace ruv {
 // values that sample in ways we do not have, are remarks: they are advice.
 void read_generation_config(const std::string& folder, MetaMap& metadata,
                             std::vector<std::string>& remarks);
+
+// The file that gives these values; an empty object: there are none.
+Json generation_config_of(const MetaMap& metadata);
 
 }  // namespace ruv

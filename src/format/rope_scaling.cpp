@@ -16,6 +16,18 @@ double Llama3Scaling::kept_share(double wavelength) const {
   return (original / wavelength - low) / (high - low);
 }
 
+std::vector<float> llama3_divisors(const Llama3Scaling& scaling, double base, int64_t n_dims) {
+  std::vector<float> divisors;
+  for (int64_t i = 0; i < n_dims; i += 2) {
+    const double exponent = static_cast<double>(i) / static_cast<double>(n_dims);
+    const double wavelength = 2.0 * std::numbers::pi * exact_pow(base, exponent);
+    const double kept = scaling.kept_share(wavelength);
+    const double ramp = 1.0 / ((1.0 - kept) / scaling.factor + kept);
+    divisors.push_back(static_cast<float>(kept == 0 ? scaling.factor : ramp));
+  }
+  return divisors;
+}
+
 Result<Llama3Scaling> llama3_scaling_of(const ModelFile& file) {
   Llama3Scaling scaling;
   scaling.factor = TRY(file.number("rope.scaling.factor"));

@@ -20,6 +20,8 @@ struct Llama3Scaling {
   double kept_share(double wavelength) const;
 };
 
+// The divisors of rotary frequencies that this amounts to, one for each pair. Requires: is_valid.
+std::vector<float> llama3_divisors(const Llama3Scaling& scaling, double base, int64_t n_dims);
 // The numbers of a file whose rope.scaling.type is llama3, unchecked. Fails: not_found, corrupt.
 Result<Llama3Scaling> llama3_scaling_of(const ModelFile& file);
 
