@@ -38,7 +38,7 @@ WITHOUT_EFFECT = {
     "bos_token_id", "eos_token_id", "pad_token_id", "initializer_range", "attention_dropout",
     "pretraining_tp", "output_router_logits", "router_aux_loss_coef", "is_decoder", "custom_note",
     "output_attentions", "chunk_size_feed_forward", "unk_token_id", "head_count", "hidden_act",
-    "hidden_activation", "id2label", "label2id"}
+    "hidden_activation", "id2label", "label2id", "router_jitter_noise"}
 # Which layers have a window may be said by numbers or by a list, and factors by others; where what
 # they mean differs, the logits do.
 KINDS_OF_LAYERS = {"max_window_layers", "use_sliding_window", "layer_types", "sliding_window",
