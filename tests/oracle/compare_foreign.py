@@ -29,7 +29,7 @@ from foreign import cases as drawn
 from foreign import tiny
 
 TIGHT, LOOSE = 4e-3, 1.5e-1
-OF_BYTES = {"q4_0", "q8_0", "mxfp4", "nvfp4", "a4"}
+OF_BYTES = {"q4_0", "q8_0", "mxfp4", "nvfp4", "e2m1", "a4", "a4_f32", "a8_f32"}
 BEGIN, END = "<!-- formats read: begin -->", "<!-- formats read: end -->"
 PROMPTS = [[1, 5, 9, 33, 2, 60, 17], [7]]
 
