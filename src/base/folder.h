@@ -19,6 +19,9 @@ struct FolderEntry {
 // Makes the folder and those above it that are missing, all for the user alone (mode 0700). Fails:
 // invalid, naming the system's reason.
 Status make_folder(const std::string& path);
+// The same for a folder that is handed to others: with the permissions that the process's umask
+// gives.
+Status make_shared_folder(const std::string& path);
 // The regular files in a folder, in no order; none when it cannot be read.
 std::vector<FolderEntry> files_in(const std::string& folder);
 struct DiskRoom {

@@ -1,6 +1,7 @@
 #include "base/folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,16 @@ TEST_F(Folder, IsMadeWithThoseAboveIt) {
   EXPECT_EQ(status.code(), Code::invalid);
   EXPECT_NE(status.message().find(root_ + "/file/under"), std::string::npos);
   EXPECT_EQ(make_folder(root_ + "/file").code(), Code::invalid);
+}
+
+TEST_F(Folder, ThatIsSharedHasThePermissionsOfTheUmask) {
+  const mode_t before = umask(027);
+  const Status made = make_shared_folder(root_ + "/a/b");
+  umask(before);
+  EXPECT_TRUE(made.ok());
+  using std::filesystem::perms;
+  EXPECT_EQ(std::filesystem::status(root_ + "/a/b").permissions(),
+            perms::owner_all | perms::group_read | perms::group_exec);
 }
 
 TEST_F(Folder, ListsRegularFilesWithSizeAndTime) {

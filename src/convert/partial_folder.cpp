@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/append_file.h"
 #include "base/folder.h"
 #include "base/tree.h"
 
@@ -43,7 +44,7 @@ Result<PartialFolder> PartialFolder::create(const std::string& out_path, bool re
                 partial);
   }
   if (is_directory(partial)) TRY(remove_tree(partial));
-  TRY(make_folder(partial));
+  TRY(make_shared_folder(partial));
   return PartialFolder(std::move(out), partial);
 }
 
@@ -77,6 +78,8 @@ Status PartialFolder::commit() {
     return status;
   }
   path_.clear();
+  const size_t slash = out_.rfind('/');
+  TRY(sync_folder(slash == out_.npos ? "." : out_.substr(0, std::max<size_t>(slash, 1))));
   return replaces ? remove_tree(old) : Status();
 }
 

@@ -11,6 +11,7 @@ tl::unexpected<Status> no_folders(const std::string& path) {
 }  // namespace
 
 Status make_folder(const std::string& path) { return no_folders(path); }
+Status make_shared_folder(const std::string& path) { return no_folders(path); }
 std::vector<FolderEntry> files_in(const std::string&) { return {}; }
 Result<DiskRoom> disk_room(const std::string& folder) { return no_folders(folder); }
 void touch_file(const std::string&) {}

@@ -8,6 +8,13 @@
 namespace ruv {
 namespace fs = std::filesystem;
 
+Status make_shared_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return fail(Code::invalid, "{}: cannot make the folder: {}", path, error.message());
+  return {};
+}
+
 // Only the folders made here get mode 0700.
 Status make_folder(const std::string& path) {
   std::error_code error;
@@ -15,8 +22,7 @@ Status make_folder(const std::string& path) {
   for (fs::path at = path; !at.empty() && !fs::exists(at, error); at = at.parent_path()) {
     made.push_back(at);
   }
-  fs::create_directories(path, error);
-  if (error) return fail(Code::invalid, "{}: cannot make the folder: {}", path, error.message());
+  TRY(make_shared_folder(path));
   for (const fs::path& folder : made) fs::permissions(folder, fs::perms::owner_all, error);
   return {};
 }
