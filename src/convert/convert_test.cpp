@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <set>
 
@@ -209,8 +208,8 @@ TEST_F(Convert, StoppedCallsLeaveNothing) {
   EXPECT_FALSE(fs::exists(path("out")) || fs::exists(path("out.partial")));
 }
 
-// A file of these keys, whose numbers no config has, is refused at once and by name.
-TEST(ConvertHostile, AbsurdKeysAreRefusedQuickly) {
+// A file of these keys, whose numbers no config has, is refused.
+TEST(ConvertHostile, AbsurdKeysAreRefused) {
   const TestFolder root;
   struct Case {
     const char* key;
@@ -232,12 +231,9 @@ TEST(ConvertHostile, AbsurdKeysAreRefusedQuickly) {
     }
     builder.tensor("token_embd.weight", {8, 4}, 0, 0).data(32, 128);
     const std::string file = root.write("hostile.gguf", builder.bytes());
-    const auto start = std::chrono::steady_clock::now();
     const auto folder = convert_to_folder(file, root.path() + "/out", one_thread());
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     ASSERT_FALSE(folder) << key;
-    EXPECT_FALSE(folder.error().message().empty());
-    EXPECT_LT(passed.count(), 1.0) << key;  // a tenth of it without other work on the machine
+    EXPECT_TRUE(folder.error().message().starts_with(file)) << folder.error().message();
     EXPECT_FALSE(fs::exists(root.path() + "/out") || fs::exists(root.path() + "/out.partial"));
   }
 }
@@ -248,10 +244,11 @@ TEST(ConvertHostile, WhatHasNoFolderIsNamed) {
   ASSERT_FALSE(golden.is_null());
   write_folder(root.path() + "/folder", golden);
   const std::string file = root.path() + "/model.gguf";
-  if (!to_gguf(root.path() + "/folder", file).ok()) GTEST_SKIP() << "no GGUF file of it";
+  ASSERT_TRUE(to_gguf(root.path() + "/folder", file).ok());
   const auto folder = convert_to_folder(file, root.path() + "/out", one_thread());
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.error().code(), Code::unsupported);
+  EXPECT_NE(folder.error().message().find("family"), std::string::npos) << folder.error().message();
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ Weight CpuPacking::shape_of(DType dtype, int64_t n_in, int64_t n_out) const {
   weight.dtype = dtype;
   const GemmKernel* const kernel = find_gemm(*kernels_, dtype);
   // Activations are quantised in blocks, which may be longer than the format's.
-  const bool in_blocks = kernel != nullptr && kernel->act == ActFormat::q8;
-  if (kernel == nullptr || (in_blocks && n_in % 32 != 0)) return weight;
+  const int64_t step = kernel != nullptr && kernel->act == ActFormat::q8 ? 32 : 1;
+  if (kernel == nullptr || n_in % step != 0) return weight;
   weight.group_rows = kernel->mr;
   weight.group_bytes = kernel->group_bytes(n_in);
   weight.form = kernel;

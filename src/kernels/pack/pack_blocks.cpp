@@ -117,20 +117,12 @@ struct FormatOf<DType::a4_f32> : AffineBlock<PackedA4F32, 4> {};
 template <>
 struct FormatOf<DType::a8_f32> : AffineBlock<PackedA8F32, 8> {};
 
-template <class F, int kLanes>
-int64_t group_bytes(int64_t k) {
-  constexpr int kChunk = F::Layout::kBlocksPerChunk;
-  const int64_t blocks = k / 32;
-  const int64_t chunks = (blocks + kChunk - 1) / kChunk;
-  return (chunks * F::Layout::kHeaderVectors + blocks * F::Layout::kBlockVectors) * 4 * kLanes;
-}
-
 // Chunk by chunk over all lanes, so that what is written stays in the first-level cache.
 template <class F, int kLanes>
 void pack_rows(std::byte* group, const std::byte* const* rows, int64_t k, uint32_t flip) {
   using Layout = typename F::Layout;
   constexpr int kVector = 4 * kLanes;
-  std::byte* const end = group + group_bytes<F, kLanes>(k);
+  std::byte* const end = group + packed_chunk_bytes<Layout, kLanes>(k);
   constexpr int kChunk = Layout::kBlocksPerChunk;
   constexpr int64_t kChunkBytes = int64_t{Layout::kVectors} * kVector;
   for (int64_t b = 0; b < k / 32; b += kChunk, group += kChunkBytes) {
@@ -180,7 +172,7 @@ int64_t packed_bytes(int64_t k) {
   } else if constexpr (kType == DType::f16 || kType == DType::bf16) {
     return round_up_64(k * kLanes * 2);
   } else {
-    return group_bytes<FormatOf<kType>, kLanes>(k);
+    return packed_chunk_bytes<typename FormatOf<kType>::Layout, kLanes>(k);
   }
 }
 

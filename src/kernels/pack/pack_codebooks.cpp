@@ -138,8 +138,8 @@ void read_halves(const std::byte* p, int stride, BlockCodes& codes) {
   }
 }
 
-// 32-number formats: `read` gets block b of a row, the chunk's first byte and the block's place in
-// the chunk.
+// 32-number formats: `read` gets a row, the number b of a block in it, and where the scales of its
+// chunk begin for this lane.
 struct Mxfp4Format {
   using Layout = PackedMxfp4;
 
@@ -197,19 +197,11 @@ struct E2m1Format {
 };
 
 template <class F, int kLanes>
-int64_t small_float_bytes(int64_t k) {
-  using Layout = typename F::Layout;
-  const int64_t blocks = k / 32;
-  const int64_t chunks = (blocks + Layout::kBlocksPerChunk - 1) / Layout::kBlocksPerChunk;
-  return (chunks * Layout::kHeaderVectors + blocks * Layout::kBlockVectors) * 4 * kLanes;
-}
-
-template <class F, int kLanes>
 void pack_small_floats(std::byte* group, const std::byte* const* rows, int64_t k) {
   using Layout = typename F::Layout;
   constexpr int kVector = 4 * kLanes;
   constexpr int kChunk = Layout::kBlocksPerChunk;
-  std::memset(group, 0, static_cast<size_t>(small_float_bytes<F, kLanes>(k)));
+  std::memset(group, 0, static_cast<size_t>(packed_chunk_bytes<Layout, kLanes>(k)));
   for (int64_t b = 0; b < k / 32; ++b) {
     std::byte* chunk = group + b / kChunk * (Layout::kVectors * kVector);
     std::byte* block =
@@ -254,12 +246,7 @@ struct CodebookOf<DType::e2m1> : E2m1Format {};
 
 template <DType kType, int kLanes>
 int64_t packed_codebook_bytes(int64_t k) {
-  using F = CodebookOf<kType>;
-  if constexpr (F::Layout::kBlocksPerChunk == 8) {
-    return super_bytes<F, kLanes>(k);
-  } else {
-    return small_float_bytes<F, kLanes>(k);
-  }
+  return packed_chunk_bytes<typename CodebookOf<kType>::Layout, kLanes>(k);
 }
 
 template <DType kType, int kLanes>

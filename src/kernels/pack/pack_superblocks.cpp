@@ -168,7 +168,7 @@ struct SuperFormat<DType::iq4_xs> {
 
 template <DType kType, int kLanes>
 int64_t packed_super_bytes(int64_t k) {
-  return super_bytes<SuperFormat<kType>, kLanes>(k);
+  return packed_chunk_bytes<typename SuperFormat<kType>::Layout, kLanes>(k);
 }
 
 template <DType kType, int kLanes>

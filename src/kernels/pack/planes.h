@@ -32,6 +32,15 @@ struct BlockCodes {
   }
 };
 
+// Bytes of one group of kLanes rows of k numbers in chunks of a layout; the last chunk may have
+// fewer blocks, and has a whole header. Requires: k a multiple of 32.
+template <class Layout, int kLanes>
+constexpr int64_t packed_chunk_bytes(int64_t k) {
+  const int64_t blocks = k / 32;
+  const int64_t chunks = (blocks + Layout::kBlocksPerChunk - 1) / Layout::kBlocksPerChunk;
+  return (chunks * Layout::kHeaderVectors + blocks * Layout::kBlockVectors) * 4 * kLanes;
+}
+
 // One lane of vectors of 4·kLanes bytes.
 template <int kLanes>
 class LaneVectors {

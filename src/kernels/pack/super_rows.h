@@ -35,11 +35,6 @@ struct Header {
   }
 };
 
-template <class F, int kLanes>
-int64_t super_bytes(int64_t k) {
-  return k / 256 * F::Layout::kVectors * 4 * kLanes;
-}
-
 // One group of kLanes rows of k numbers. Requires: k a multiple of 256.
 template <class F, int kLanes>
 void pack_super_rows(std::byte* group, const std::byte* const* rows, int64_t k) {
