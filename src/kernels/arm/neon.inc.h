@@ -29,7 +29,10 @@ struct Neon {
   static constexpr int kFloatDirectRows = 2;
   static constexpr int kPageRows = 6;
   static constexpr int kPageSums = 12;
+  static constexpr int64_t kFloatPanelSteps = 128;
   static constexpr int kPanelFromRows = 16;
+  static constexpr int kPanelBlocks = 16;
+  static constexpr bool kPrefetchesRows = true;
   static constexpr int kPanelRows = 4;
   static constexpr int kPanelRowsTwoScales = 4;
   static constexpr int kByteMax = 0;

@@ -1,7 +1,8 @@
 // Float matmul: weights f32, f16 or bf16, activations float32 (or bf16 in pairs). A group is four
 // vectors of lanes side by side, so that one activation row has that many independent sums; every
 // output is one chain of multiply-adds along K whatever the number of rows. Many rows convert a
-// stretch of K to a float32 panel in the first-level cache once and reuse it tile after tile.
+// stretch of K (V::kFloatPanelSteps, a multiple of 32) to a float32 panel in the first-level cache
+// once and reuse it tile after tile.
 //
 // A format F says what a step along K is: kNumbers numbers of every lane in kLaneBytes bytes, their
 // activations (Act), and multiply_add.
@@ -15,14 +16,21 @@ namespace ruv {
 namespace {
 
 constexpr int kFloatVectors = 4;
+// How far ahead of the multiplication weights are asked for.
+constexpr int kFloatPrefetch = 8192;
+
+template <class V>
+struct FloatPanel;
 
 template <class V, DType kDType>
 struct FloatFormat {
   using Act = float;
-  using Panel = FloatFormat<V, DType::f32>;  // what a stretch is converted to for many rows
+  using Panel = FloatPanel<V>;  // what a stretch is multiplied as for many rows
   static constexpr DType kType = kDType;
+  static constexpr bool kConverts = kDType != DType::f32;  // to be a panel
   static constexpr int kNumbers = 1;
   static constexpr int kLaneBytes = kDType == DType::f32 ? 4 : 2;
+  static constexpr int kAhead = kFloatPrefetch;
   RUV_INLINE static typename V::F multiply_add(typename V::F w, float x, typename V::F acc) {
     return V::fma(w, V::set(x), acc);
   }
@@ -37,35 +45,43 @@ struct FloatFormat {
   }
 };
 
+// Weights that are in the first-level cache.
+template <class V>
+struct FloatPanel : FloatFormat<V, DType::f32> {
+  static constexpr int kAhead = 0;
+};
+
 // Pairs of bf16: a lane's two neighbouring numbers side by side, activations rounded to bf16.
 template <class V>
 struct PairFormat {
   using Act = uint32_t;
   using Panel = PairFormat;
+  static constexpr bool kConverts = false;
   static constexpr int kNumbers = 2;
   static constexpr int kLaneBytes = 4;
+  static constexpr int kAhead = kFloatPrefetch;
   RUV_INLINE static typename V::B load(const std::byte* p) { return V::load_bytes(p); }
   RUV_INLINE static typename V::F multiply_add(typename V::B w, uint32_t x, typename V::F acc) {
     return V::dot_bf16(w, x, acc);
   }
 };
 
-// How far ahead of the multiplication weights are asked for.
-constexpr int kFloatPrefetch = 8192;
-// Steps along K in a panel: four vectors of it fill two thirds of a first-level cache of 48 KiB.
-constexpr int64_t kPanelSteps = 128;
 // Fewer rows convert as they go.
 constexpr int64_t kFloatPanelFromRows = 9;
+// Weights that need no conversion are asked for by each tile below this many rows; with more, a
+// stretch is in the cache after the first tile.
+constexpr int64_t kFloatMemoryBelowRows = 48;
 
-// Steps [begin, end) along K of one group.
+// A stretch of K of one group, and the activations that belong to it.
 struct FloatStretch {
-  const std::byte* weights;  // of step `begin`
+  const std::byte* weights;
+  const std::byte* act;  // of row 0
   int64_t group;
-  int64_t begin;
-  int64_t end;
+  int64_t n_steps;
+  bool is_first;  // outputs begin at zero
 };
 
-// Adds a stretch to R rows of outputs, which are zero before the first: their first N vectors.
+// Adds a stretch to R rows of outputs: their first N vectors.
 template <class V, class F, int R, int N>
 void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
   constexpr int kVector = F::kLaneBytes * V::kLanes;
@@ -76,19 +92,19 @@ void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
   typename V::F acc[R][N];
   RUV_UNROLL
   for (int r = 0; r < R; ++r) {
-    x[r] = reinterpret_cast<const typename F::Act*>(args.act + (row + r) * args.act_stride);
+    x[r] = reinterpret_cast<const typename F::Act*>(s.act + (row + r) * args.act_stride);
     RUV_UNROLL
     for (int v = 0; v < N; ++v) {
-      acc[r][v] = s.begin == 0 ? V::zero()
-                               : load_lanes<V>(out + r * args.out_stride + v * V::kLanes,
-                                               n_lanes - v * V::kLanes);
+      acc[r][v] = s.is_first ? V::zero()
+                             : load_lanes<V>(out + r * args.out_stride + v * V::kLanes,
+                                             n_lanes - v * V::kLanes);
     }
   }
   const std::byte* w = s.weights;
-  for (int64_t k = s.begin; k < s.end; ++k, w += kStep) {
-    if constexpr (R <= 4) {
+  for (int64_t k = 0; k < s.n_steps; ++k, w += kStep) {
+    if constexpr (R <= 4 && F::kAhead > 0) {
       RUV_UNROLL
-      for (int line = 0; line < kStep; line += 64) __builtin_prefetch(w + kFloatPrefetch + line);
+      for (int line = 0; line < kStep; line += 64) __builtin_prefetch(w + F::kAhead + line);
     }
     RUV_UNROLL
     for (int v = 0; v < N; ++v) {
@@ -137,44 +153,67 @@ void add_float_rows(const GemmArgs& args, const FloatStretch& s) {
   add_float_tiles<V, F, kMaxRows, 1>(args, s, row);
 }
 
-// Four vectors of every step of a stretch as float32.
-template <class V, class F>
-void convert_stretch(const FloatStretch& s, float* panel) {
-  for (int64_t i = 0; i < (s.end - s.begin) * kFloatVectors; ++i) {
-    V::store(panel + i * V::kLanes, F::load(s.weights + i * F::kLaneBytes * V::kLanes));
+// Many rows, a stretch of K of a group at a time. weights_of(group, begin, n) gives steps
+// [begin, begin + n) of a group as a panel.
+template <class V, class Panel, class WeightsOf>
+void multiply_float_panels(const GemmArgs& args, int64_t n_steps, WeightsOf weights_of) {
+  for (int64_t group = 0; group * kFloatVectors * V::kLanes < args.n_cols; ++group) {
+    for (int64_t begin = 0; begin < n_steps; begin += V::kFloatPanelSteps) {
+      const int64_t left = n_steps - begin;
+      const int64_t n = left < V::kFloatPanelSteps ? left : V::kFloatPanelSteps;
+      add_float_rows<V, Panel, V::kFloatTileRows>(
+          args, {.weights = weights_of(group, begin, n),
+                 .act = args.act + begin * int64_t{sizeof(typename Panel::Act)},
+                 .group = group,
+                 .n_steps = n,
+                 .is_first = begin == 0});
+    }
   }
 }
 
+// Packed weights of one type, as they are or converted to float32.
 template <class V, class F>
-void add_float_panels(const GemmArgs& args, FloatStretch s, int64_t n_steps) {
-  constexpr bool kConverts = !__is_same(F, typename F::Panel);
-  constexpr int kLanesOfAll = kFloatVectors * V::kLanes;
-  constexpr int64_t kBytes = kPanelSteps * kLanesOfAll * F::kLaneBytes;
-  alignas(64) float panel[kConverts ? kPanelSteps * kLanesOfAll : 1];
-  for (; s.begin < n_steps; s.begin = s.end, s.weights += kBytes) {
-    s.end = n_steps - s.begin < kPanelSteps ? n_steps : s.begin + kPanelSteps;
-    FloatStretch from = s;
-    if constexpr (kConverts) {
-      convert_stretch<V, F>(s, panel);
-      from.weights = reinterpret_cast<const std::byte*>(panel);
+struct FloatPanels {
+  static constexpr int kLanesOfAll = kFloatVectors * V::kLanes;
+  static constexpr int kStep = kLanesOfAll * F::kLaneBytes;
+
+  const std::byte* weights;
+  int64_t group_bytes;
+  float* panel;
+
+  const std::byte* operator()(int64_t group, int64_t begin, int64_t n) const {
+    const std::byte* from = weights + group * group_bytes + begin * kStep;
+    if constexpr (F::kConverts) {
+      for (int64_t i = 0; i < n * kFloatVectors; ++i) {
+        V::store(panel + i * V::kLanes, F::load(from + i * F::kLaneBytes * V::kLanes));
+      }
     }
-    for (int64_t i = 0; i < kBytes; i += 64) __builtin_prefetch(s.weights + kBytes + i);
-    add_float_rows<V, typename F::Panel, V::kFloatTileRows>(args, from);
+    // After the loads of this stretch: what is asked for must not hold them up.
+    constexpr int64_t kBytes = V::kFloatPanelSteps * kStep;
+    for (int64_t i = 0; i < kBytes; i += 64) __builtin_prefetch(from + kBytes + i);
+    return F::kConverts ? reinterpret_cast<const std::byte*>(panel) : from;
   }
-}
+};
 
 template <class V, class F>
 void multiply_float(const GemmArgs& args) {
   constexpr int kLanesOfAll = kFloatVectors * V::kLanes;
   const int64_t n_steps = (args.k + F::kNumbers - 1) / F::kNumbers;
   const int64_t group_bytes = (n_steps * kLanesOfAll * F::kLaneBytes + 63) / 64 * 64;
-  for (int64_t group = 0; group * kLanesOfAll < args.n_cols; ++group) {
-    const FloatStretch all{args.weights + group * group_bytes, group, 0, n_steps};
-    if (args.n_rows >= kFloatPanelFromRows) {
-      add_float_panels<V, F>(args, all, n_steps);
-    } else {
-      add_float_rows<V, F, V::kFloatDirectRows>(args, all);
+  if (args.n_rows >= kFloatPanelFromRows) {
+    alignas(64) float panel[F::kConverts ? V::kFloatPanelSteps * kLanesOfAll : 1];
+    const FloatPanels<V, F> panels{args.weights, group_bytes, panel};
+    if (!F::kConverts && args.n_rows < kFloatMemoryBelowRows) {
+      return multiply_float_panels<V, F>(args, n_steps, panels);
     }
+    return multiply_float_panels<V, typename F::Panel>(args, n_steps, panels);
+  }
+  for (int64_t group = 0; group * kLanesOfAll < args.n_cols; ++group) {
+    add_float_rows<V, F, V::kFloatDirectRows>(args, {.weights = args.weights + group * group_bytes,
+                                                     .act = args.act,
+                                                     .group = group,
+                                                     .n_steps = n_steps,
+                                                     .is_first = true});
   }
 }
 

@@ -1,16 +1,16 @@
 // Int8 matmul of many activation rows. A panel is a stretch of K of a few groups, unpacked once to
 // bytes and scales in the first-level cache and then multiplied by tile after tile of rows; one
-// broadcast of four activations serves every group of the tile. Outputs go through the same float
-// operations in the same order as in gemm_int8.inc.h, so the bytes are the same.
+// broadcast of four activations serves every group of the tile. V::kPanelBlocks is how many blocks
+// of 32 numbers a stretch has: a multiple of every format's chunk, so few that two groups fit the
+// cache, and as many as can be, since a tile loads and stores its sums once a stretch. Outputs go
+// through the same float operations in the same order as in gemm_int8.inc.h, so the bytes are the
+// same.
 #pragma once
 
 #include "kernels/generic/gemm_int8.inc.h"
 
 namespace ruv {
 namespace {
-
-// A multiple of every format's chunk: 512 numbers of two groups fit the first-level cache.
-constexpr int kPanelBlocks = 16;
 
 template <class V, class F, int G>
 struct PanelBlock {
@@ -24,7 +24,10 @@ struct GroupStream {
   static constexpr int kVector = 4 * V::kLanes;
   const std::byte* chunk;
 
-  void open(const GemmArgs& args, int64_t group) { chunk = first_chunk<V, F>(args, group); }
+  // Requires: first_block is the first of a chunk.
+  GroupStream(const GemmArgs& args, int64_t group, int64_t first_block)
+      : chunk(first_chunk<V, F>(args, group) +
+              first_block / F::Layout::kBlocksPerChunk * F::Layout::kVectors * kVector) {}
 
   // The next n_blocks blocks into column g of the panel.
   template <int G>
@@ -180,22 +183,27 @@ void multiply_panel_tile(const GemmArgs& args, const PanelBlock<V, F, G>* panel,
   }
 }
 
-// What the next tiles and the next panel read, asked for while this tile computes.
+// A share of the weights of the next panel, what the next tile writes and, with kPrefetchesRows,
+// the activations that it reads, asked for while this tile computes.
 template <class V, class F, int G>
 struct PanelPrefetch {
-  const GroupStream<V, F>* streams;
-  int64_t ahead_bytes;  // per group, of the next panel
-  int64_t asked = 0;
+  int64_t next_bytes;  // of each group of the next panel; 0: there is none
   int64_t per_tile;
+  int64_t asked = 0;
+  const std::byte* next[G] = {};  // their packed bytes
 
   void operator()(const GemmArgs& args, PanelPlace at, int64_t first_row, int64_t n_rows) {
-    const int64_t end = asked + per_tile < ahead_bytes ? asked + per_tile : ahead_bytes;
+    const int64_t end = asked + per_tile < next_bytes ? asked + per_tile : next_bytes;
     for (; asked < end; asked += 64) {
-      for (int g = 0; g < G; ++g) __builtin_prefetch(streams[g].chunk + asked);
+      for (int g = 0; g < G; ++g) __builtin_prefetch(next[g] + asked);
     }
     for (int64_t row = first_row; row < first_row + n_rows && row < args.n_rows; ++row) {
-      const std::byte* a = args.act + row * args.act_stride + at.first_block * kActBytes;
-      for (int64_t i = 0; i < at.n_blocks * kActBytes; i += 64) __builtin_prefetch(a + i);
+      if constexpr (V::kPrefetchesRows) {
+        const std::byte* a = args.act + row * args.act_stride + at.first_block * kActBytes;
+        for (int64_t i = 0; i < at.n_blocks * kActBytes; i += 64) __builtin_prefetch(a + i);
+      } else {
+        __builtin_prefetch(args.out + row * args.out_stride + at.group * V::kLanes, 1);
+      }
     }
   }
   static constexpr int64_t kActBytes = sizeof(ActBlock);
@@ -222,32 +230,43 @@ RUV_INLINE void multiply_panel_rows(const GemmArgs& args, const PanelBlock<V, F,
   multiply_panel_tile<V, F, G, R>(args, panel, at, row);
 }
 
-// Groups [group, group + G) times all rows, in tiles of nearly equal rows: a tile of one or two
-// would have too few independent sums to keep the multipliers busy.
+// One panel times all rows, in tiles of nearly equal rows: a tile of one or two would have too few
+// independent sums to keep the multipliers busy.
 template <class V, class F, int G>
-void multiply_panels(const GemmArgs& args, int64_t group) {
+void multiply_panel(const GemmArgs& args, PanelPlace at, PanelPlace next) {
   constexpr int R = F::kScales == 1 ? V::kPanelRows : V::kPanelRowsTwoScales;
   constexpr int kLeast = least_tile_rows(R, V::kPanelFromRows);
   constexpr int64_t kPackedBytes =
-      int64_t{kPanelBlocks} / F::Layout::kBlocksPerChunk * F::Layout::kVectors * 4 * V::kLanes;
-  GroupStream<V, F> streams[G];
-  for (int g = 0; g < G; ++g) streams[g].open(args, group + g);
-  PanelBlock<V, F, G> panel[kPanelBlocks];
-  const int64_t blocks = args.k / 32;
+      int64_t{V::kPanelBlocks} / F::Layout::kBlocksPerChunk * F::Layout::kVectors * 4 * V::kLanes;
   const int64_t n_tiles = (args.n_rows + R - 1) / R;
-  for (int64_t first = 0; first < blocks; first += kPanelBlocks) {
-    const int n = static_cast<int>(blocks - first < kPanelBlocks ? blocks - first : kPanelBlocks);
-    for (int g = 0; g < G; ++g) streams[g].unpack(panel, n, g);
-    const PanelPlace at{group, first, n};
-    PanelPrefetch<V, F, G> prefetch{streams, kPackedBytes, 0,
-                                    (kPackedBytes / n_tiles + 63) / 64 * 64};
-    int64_t row = 0;
-    for (int64_t tile = 1; tile <= n_tiles; ++tile) {
-      const int64_t end = args.n_rows * tile / n_tiles;
-      prefetch(args, at, end, R);
-      multiply_panel_rows<V, F, G, kLeast, R>(args, panel, at, row, end - row);
-      row = end;
-    }
+  PanelBlock<V, F, G> panel[V::kPanelBlocks];
+  PanelPrefetch<V, F, G> prefetch{.next_bytes = next.n_blocks > 0 ? kPackedBytes : 0,
+                                  .per_tile = (kPackedBytes / n_tiles + 63) / 64 * 64};
+  for (int g = 0; g < G; ++g) {
+    GroupStream<V, F>(args, at.group + g, at.first_block).unpack(panel, at.n_blocks, g);
+    prefetch.next[g] = GroupStream<V, F>(args, next.group + g, next.first_block).chunk;
+  }
+  int64_t row = 0;
+  for (int64_t tile = 1; tile <= n_tiles; ++tile) {
+    const int64_t end = args.n_rows * tile / n_tiles;
+    prefetch(args, at, end, R);
+    multiply_panel_rows<V, F, G, kLeast, R>(args, panel, at, row, end - row);
+    row = end;
+  }
+}
+
+// Groups [group, group + G) times all rows.
+template <class V, class F, int G>
+void multiply_panels(const GemmArgs& args, int64_t group) {
+  const int64_t n_blocks = args.k / 32;
+  const auto place = [&](int64_t first) {
+    const int64_t left = n_blocks - first;
+    return PanelPlace{group, first,
+                      static_cast<int>(left < V::kPanelBlocks ? left : V::kPanelBlocks)};
+  };
+  for (int64_t first = 0; first < n_blocks; first += V::kPanelBlocks) {
+    const int64_t next = first + V::kPanelBlocks;
+    multiply_panel<V, F, G>(args, place(first), next < n_blocks ? place(next) : PanelPlace{});
   }
 }
 

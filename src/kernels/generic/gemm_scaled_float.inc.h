@@ -52,20 +52,17 @@ struct ScaledFloat {
 
 template <class V, class F>
 void multiply_scaled_floats(const GemmArgs& args) {
-  alignas(64) float panel[kPanelSteps * F::kLanes];
+  alignas(64) float panel[V::kFloatPanelSteps * F::kLanes];
   const int64_t group_bytes = args.k / 32 * F::kChunkBytes;
-  for (int64_t group = 0; group * F::kLanes < args.n_cols; ++group) {
-    const std::byte* chunk = args.weights + group * group_bytes;
-    FloatStretch s{reinterpret_cast<const std::byte*>(panel), group, 0, 0};
-    for (; s.begin < args.k; s.begin = s.end) {
-      s.end = args.k - s.begin < kPanelSteps ? args.k : s.begin + kPanelSteps;
-      for (int64_t k = s.begin; k < s.end; k += 32, chunk += F::kChunkBytes) {
-        for (int i = 0; i < F::kChunkBytes; i += 64) __builtin_prefetch(chunk + kFloatPrefetch + i);
-        F::convert(chunk, panel + (k - s.begin) * F::kLanes);
-      }
-      add_float_rows<V, FloatFormat<V, DType::f32>, V::kFloatTileRows>(args, s);
+  const auto converted = [&](int64_t group, int64_t begin, int64_t n) {
+    const std::byte* chunk = args.weights + group * group_bytes + begin / 32 * F::kChunkBytes;
+    for (int64_t k = 0; k < n; k += 32, chunk += F::kChunkBytes) {
+      for (int i = 0; i < F::kChunkBytes; i += 64) __builtin_prefetch(chunk + kFloatPrefetch + i);
+      F::convert(chunk, panel + k * F::kLanes);
     }
-  }
+    return reinterpret_cast<const std::byte*>(panel);
+  };
+  multiply_float_panels<V, FloatPanel<V>>(args, args.k, converted);
 }
 
 template <class V, DType kType>

@@ -30,14 +30,14 @@
 //   q2_k        d, dmin f16 | 16·kLanes bytes: scale bits 0-3, minimum bits 4-7 | 8 x pairs
 //   q6_k        d f32 | 16·kLanes scales s8 | 8 x nibbles, 2 vectors of pairs (bits 4, 5)
 //   q3_k        d f32 | 8·kLanes: scale s bits 0-3, s+8 bits 4-7 | 4·kLanes: bits 4, 5 of scale s
-//   in
-//               byte row s mod 4 at bit 2·(s/4); less 32 | 8 x pairs, bits (third bit)
+//               in byte row s mod 4 at bit 2·(s/4); less 32 | 8 x pairs, bits (third bit)
 //   iq4_xs      d f32 | 8·kLanes scales s8 | 8 x nibbles
-//   tq1_0, tq2_0             d f32 | 8 x pairs, digits 0-2
-//   iq1_s                    d f32 | 8·kLanes scales s8, the sign is the shift's | 8 x pairs,
-//   digits iq2_xxs                  d / 8 f32 | 8·kLanes scales u8 | 8 x pairs, bits iq1_m, iq2_xs,
-//   iq2_s     d / 8 f32 | 16·kLanes scales u8 | 8 x pairs, bits iq3_xxs, iq3_s           d / 4, d
-//   f32 | 8·kLanes scales u8 | 8 x nibbles
+//   tq1_0, tq2_0           d f32 | 8 x pairs, digits 0-2
+//   iq1_s                  d f32 | 8·kLanes scales s8, the sign is the shift's | 8 x pairs
+//   iq2_xxs                d / 8 f32 | 8·kLanes scales u8 | 8 x pairs, bits
+//   iq1_m, iq2_xs, iq2_s   d / 8 f32 | 16·kLanes scales u8 | 8 x pairs, bits
+//   iq3_xxs, iq3_s         d / 4, d f32 | 8·kLanes scales u8 | 8 x nibbles
+//
 // The codebooks are looked up as these are packed: a code is the place of a number in a table of
 // the few levels that the book has, its sign included (generic/codebooks.inc.h). That costs up to
 // twice the file's memory, and lets a product be as cheap as that of q3_k.

@@ -19,6 +19,7 @@ struct Plain {
   static constexpr int kFloatDirectRows = 2;
   static constexpr int kPageRows = 2;
   static constexpr int kPageSums = 4;
+  static constexpr int64_t kFloatPanelSteps = 128;
   static constexpr int kPanelFromRows = 0;
   static constexpr int kByteMax = 0;
   static constexpr int kByteOffset = 0;

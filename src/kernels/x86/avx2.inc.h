@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/generic/tile.inc.h"
+#include "kernels/kernels.h"
 
 namespace ruv {
 namespace {
@@ -21,8 +22,11 @@ struct Avx2 {
   static constexpr int kPageRows = 6;
   static constexpr int kPageSums = 12;
   static constexpr int kPanelFromRows = 16;
+  static constexpr int kPanelBlocks = 32;
   static constexpr int kPanelRows = 3;
-  static constexpr int kPanelRowsTwoScales = 2;
+  static constexpr int kPanelRowsTwoScales = 3;
+  static constexpr bool kPrefetchesRows = false;  // the hardware does; asking costs 6 % (Zen 3)
+  static constexpr int64_t kFloatPanelSteps = 192;  // 24 of 32 KiB
   static constexpr bool kPairSums = true;  // panels by x86/pair_panel.inc.h
   static constexpr int kByteMax = 0;
   static constexpr int kByteOffset = 0;
@@ -229,7 +233,9 @@ struct Avx2 {
     for (int64_t round = 0; round < rounds; ++round) {
       RUV_UNROLL
       for (int i = 0; i < 8; ++i) {
-        acc[i] = _mm256_add_epi16(acc[i], _mm256_maddubs_epi16(a, acc[i]));
+        I b = a;
+        asm("" : "+x"(b));  // else the product is taken once
+        acc[i] = _mm256_add_epi16(acc[i], _mm256_maddubs_epi16(a, b));
       }
     }
     for (int i = 0; i < 8; ++i) *sink ^= _mm256_extract_epi32(acc[i], 0);
@@ -271,9 +277,29 @@ struct Avx2 {
   }
 };
 
-// For signed codes: products of int8 fill int16, so sums gain nothing from panels.
-struct Avx2Tiles : Avx2 {
-  static constexpr int kPanelFromRows = 0;
+// For signed codes, whose products fill int16, so that each word widens. A panel saves unpacking,
+// and the magnitudes of a word serve all rows of a tile.
+struct Avx2Signed : Avx2 {
+  static constexpr bool kPairSums = false;
+
+  // dot += the products of words [kBegin, kEnd) of a block. Exact.
+  template <int kBegin, int kEnd, int G, int R>
+  RUV_INLINE static void add_products(const B (&codes)[8][G], const ActBlock* const* a,
+                                      I (&dot)[G][R]) {
+    RUV_UNROLL
+    for (int j = kBegin; j < kEnd; ++j) {
+      RUV_UNROLL
+      for (int g = 0; g < G; ++g) {
+        const B magnitude = _mm256_abs_epi8(codes[j][g]);
+        RUV_UNROLL
+        for (int r = 0; r < R; ++r) {
+          const B four = _mm256_sign_epi8(four_bytes(a[r]->q + 4 * j), codes[j][g]);
+          dot[g][r] = add_ints(dot[g][r], sum_pairs(multiply_pairs(magnitude, four)));
+          asm("" : "+x"(dot[g][r]));  // as in add_pairs
+        }
+      }
+    }
+  }
 };
 
 }  // namespace

@@ -12,11 +12,11 @@ constexpr GemmKernel kRows[] = {
     block_row<Avx2, Q4_1<Avx2>>(),
     block_row<Avx2, Q5_0<Avx2>>(),
     block_row<Avx2, Q5_1<Avx2>>(),
-    block_row<Avx2Tiles, Q8_0<Avx2Tiles>>(),
-    block_row<Avx2Tiles, Iq4Nl<Avx2Tiles>>(),
+    block_row<Avx2Signed, Q8_0<Avx2Signed>>(),
+    block_row<Avx2Signed, Iq4Nl<Avx2Signed>>(),
     block_row<Avx2, A4<Avx2>>(),
     block_row<Avx2, A4F32<Avx2>>(),
-    block_row<Avx2Tiles, A8F32<Avx2Tiles>>(),
+    block_row<Avx2Signed, A8F32<Avx2Signed>>(),
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 constexpr GemmKernel kRows[] = {
     super_row<Avx2, Q2K<Avx2>>(), super_row<Avx2, Q3K<Avx2>>(),
     super_row<Avx2, Q4K<Avx2>>(), super_row<Avx2, Q5K<Avx2>>(),
-    super_row<Avx2, Q6K<Avx2>>(), super_row<Avx2Tiles, Iq4Xs<Avx2Tiles>>(),
+    super_row<Avx2, Q6K<Avx2>>(), super_row<Avx2Signed, Iq4Xs<Avx2Signed>>(),
 };
 
 }  // namespace

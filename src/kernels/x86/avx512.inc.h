@@ -19,7 +19,10 @@ struct Avx512 {
   static constexpr int kFloatDirectRows = 4;
   static constexpr int kPageRows = 6;
   static constexpr int kPageSums = 24;
+  static constexpr int64_t kFloatPanelSteps = 128;
   static constexpr int kPanelFromRows = 40;
+  static constexpr int kPanelBlocks = 16;
+  static constexpr bool kPrefetchesRows = true;
   static constexpr int kPanelRows = 6;
   static constexpr int kPanelRowsTwoScales = 4;
   static constexpr int kByteMax = 255;
