@@ -25,9 +25,9 @@ struct Avx2 {
   static constexpr int kPanelBlocks = 32;
   static constexpr int kPanelRows = 3;
   static constexpr int kPanelRowsTwoScales = 3;
-  static constexpr bool kPrefetchesRows = false;  // the hardware does; asking costs 6 % (Zen 3)
+  static constexpr bool kPrefetchesRows = false;    // the hardware does; asking costs 6 % (Zen 3)
   static constexpr int64_t kFloatPanelSteps = 192;  // 24 of 32 KiB
-  static constexpr bool kPairSums = true;  // panels by x86/pair_panel.inc.h
+  static constexpr bool kPairSums = true;           // panels by x86/pair_panel.inc.h
   static constexpr int kByteMax = 0;
   static constexpr int kByteOffset = 0;
   using F = __m256;
