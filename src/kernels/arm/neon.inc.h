@@ -29,7 +29,10 @@ struct Neon {
   static constexpr int kFloatDirectRows = 2;
   static constexpr int kPageRows = 6;
   static constexpr int kPageSums = 12;
+  static constexpr int prefetch_bytes(int block_vectors) { return 65536 / block_vectors; }
+  static constexpr int kFloatPrefetch = 8192;
   static constexpr int64_t kFloatPanelSteps = 128;
+  static constexpr int kFloatStepsAtOnce = 1;
   static constexpr int kPanelFromRows = 16;
   static constexpr int kPanelBlocks = 16;
   static constexpr bool kPrefetchesRows = true;

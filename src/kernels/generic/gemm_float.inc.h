@@ -16,8 +16,6 @@ namespace ruv {
 namespace {
 
 constexpr int kFloatVectors = 4;
-// How far ahead of the multiplication weights are asked for.
-constexpr int kFloatPrefetch = 8192;
 
 template <class V>
 struct FloatPanel;
@@ -30,7 +28,7 @@ struct FloatFormat {
   static constexpr bool kConverts = kDType != DType::f32;  // to be a panel
   static constexpr int kNumbers = 1;
   static constexpr int kLaneBytes = kDType == DType::f32 ? 4 : 2;
-  static constexpr int kAhead = kFloatPrefetch;
+  static constexpr int kAhead = V::kFloatPrefetch;  // bytes that are asked for in advance
   RUV_INLINE static typename V::F multiply_add(typename V::F w, float x, typename V::F acc) {
     return V::fma(w, V::set(x), acc);
   }
@@ -59,7 +57,7 @@ struct PairFormat {
   static constexpr bool kConverts = false;
   static constexpr int kNumbers = 2;
   static constexpr int kLaneBytes = 4;
-  static constexpr int kAhead = kFloatPrefetch;
+  static constexpr int kAhead = V::kFloatPrefetch;  // bytes that are asked for in advance
   RUV_INLINE static typename V::B load(const std::byte* p) { return V::load_bytes(p); }
   RUV_INLINE static typename V::F multiply_add(typename V::B w, uint32_t x, typename V::F acc) {
     return V::dot_bf16(w, x, acc);
@@ -101,7 +99,7 @@ void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
     }
   }
   const std::byte* w = s.weights;
-  for (int64_t k = 0; k < s.n_steps; ++k, w += kStep) {
+  const auto add_step = [&](int64_t k) __attribute__((always_inline)) {
     if constexpr (R <= 4 && F::kAhead > 0) {
       RUV_UNROLL
       for (int line = 0; line < kStep; line += 64) __builtin_prefetch(w + F::kAhead + line);
@@ -112,7 +110,16 @@ void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
       RUV_UNROLL
       for (int r = 0; r < R; ++r) acc[r][v] = F::multiply_add(weight, x[r][k], acc[r][v]);
     }
+    w += kStep;
+  };
+  // So few rounds of a loop that its end can be predicted.
+  constexpr int kUnrolled = F::kAhead == 0 ? V::kFloatStepsAtOnce : 1;
+  int64_t k = 0;
+  for (; k + kUnrolled <= s.n_steps; k += kUnrolled) {
+    RUV_UNROLL
+    for (int i = 0; i < kUnrolled; ++i) add_step(k + i);
   }
+  for (; k < s.n_steps; ++k) add_step(k);
   RUV_UNROLL
   for (int r = 0; r < R; ++r) {
     RUV_UNROLL

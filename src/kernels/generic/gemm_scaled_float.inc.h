@@ -57,7 +57,8 @@ void multiply_scaled_floats(const GemmArgs& args) {
   const auto converted = [&](int64_t group, int64_t begin, int64_t n) {
     const std::byte* chunk = args.weights + group * group_bytes + begin / 32 * F::kChunkBytes;
     for (int64_t k = 0; k < n; k += 32, chunk += F::kChunkBytes) {
-      for (int i = 0; i < F::kChunkBytes; i += 64) __builtin_prefetch(chunk + kFloatPrefetch + i);
+      for (int i = 0; i < F::kChunkBytes; i += 64)
+        __builtin_prefetch(chunk + V::kFloatPrefetch + i);
       F::convert(chunk, panel + k * F::kLanes);
     }
     return reinterpret_cast<const std::byte*>(panel);

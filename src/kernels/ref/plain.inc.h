@@ -19,7 +19,10 @@ struct Plain {
   static constexpr int kFloatDirectRows = 2;
   static constexpr int kPageRows = 2;
   static constexpr int kPageSums = 4;
+  static constexpr int prefetch_bytes(int block_vectors) { return 65536 / block_vectors; }
+  static constexpr int kFloatPrefetch = 8192;
   static constexpr int64_t kFloatPanelSteps = 128;
+  static constexpr int kFloatStepsAtOnce = 1;
   static constexpr int kPanelFromRows = 0;
   static constexpr int kByteMax = 0;
   static constexpr int kByteOffset = 0;

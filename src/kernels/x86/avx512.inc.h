@@ -19,7 +19,10 @@ struct Avx512 {
   static constexpr int kFloatDirectRows = 4;
   static constexpr int kPageRows = 6;
   static constexpr int kPageSums = 24;
+  static constexpr int prefetch_bytes(int block_vectors) { return 65536 / block_vectors; }
+  static constexpr int kFloatPrefetch = 8192;
   static constexpr int64_t kFloatPanelSteps = 128;
+  static constexpr int kFloatStepsAtOnce = 1;
   static constexpr int kPanelFromRows = 40;
   static constexpr int kPanelBlocks = 16;
   static constexpr bool kPrefetchesRows = true;
