@@ -33,6 +33,8 @@ struct Neon {
   static constexpr int kFloatPrefetch = 8192;
   static constexpr int64_t kFloatPanelSteps = 128;
   static constexpr int kFloatStepsAtOnce = 1;
+  static constexpr int kByteStepsAtOnce = 1;
+  static constexpr bool kWidensPages = false;
   static constexpr int kPanelFromRows = 16;
   static constexpr int kPanelBlocks = 16;
   static constexpr bool kPrefetchesRows = true;

@@ -48,6 +48,7 @@ struct ByteNumbers {
   static constexpr int64_t kDistance = 16;  // these pages take a fraction of an f16 page's time
   static constexpr int kKeyBytes = 4;
   static constexpr int kWords = 1;
+  static constexpr int kStepsAtOnce = V::kByteStepsAtOnce;
   static constexpr int kColumnBytes = 2;
   static constexpr int kTokens = 2;
   static constexpr int kAtOnce = 2;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/generic/code_pages.inc.h"
+#include "kernels/generic/wide_pages.inc.h"
 #include "kernels/isa.h"
 
 namespace ruv {
@@ -15,7 +16,7 @@ constexpr Kernels byte_table(const char* isa, decltype(Kernels::int8_peak) peak)
       .quantize_head = Bytes<V>::quantize,
       .byte_scores = Pages<V, ByteNumbers<V>>::scores,
       .byte_weights = Bytes<V>::weights,
-      .byte_values = Pages<V, ByteNumbers<V>>::values,
+      .byte_values = values_of<V, ByteNumbers<V>, WideBytes>(),
       .code_scores = Codes<V>::scores,
       .code_weights = Codes<V>::weights,
       .code_values = Codes<V>::values,

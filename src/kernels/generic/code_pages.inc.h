@@ -20,6 +20,7 @@ struct CodeNumbers {
   static constexpr int64_t kDistance = ByteNumbers<V>::kDistance;
   static constexpr int kKeyBytes = 4;
   static constexpr int kWords = 8 / kBits;
+  static constexpr int kStepsAtOnce = 1;
   static constexpr int kColumnBytes = 4;
   static constexpr int kTokens = 32 / kBits;
   static constexpr int kAtOnce = 2;

@@ -7,7 +7,8 @@
 // keys in the same bytes), n_key_steps, first_score, key, query, add_score, score. For values:
 // ValueArgs, Weight, kColumnBytes (of one column in one row of a page), kTokens (in a row), kAtOnce
 // (tokens of one addition), kUnrolled (whether the rows of a page are), first_sum, add_values,
-// value. For both: kDistance, the pages between the one read and the one asked for.
+// value. kStepsAtOnce: steps along d in a round of the loop. For both: kDistance, the pages between
+// the one read and the one asked for.
 #pragma once
 
 #include "kernels/generic/vectors.inc.h"
@@ -65,7 +66,7 @@ struct Pages {
     }
     const auto* const q = a.q + r * a.q_stride;
     const int64_t n_steps = N::n_key_steps(a.head_dim);
-    for (int64_t step = 0; step < n_steps; ++step) {
+    const auto add_step = [&](int64_t step) __attribute__((always_inline)) {
       if (fetches) {
         RUV_UNROLL
         for (int p = 0; p < P; ++p) __builtin_prefetch(ahead[p] + step * kStepBytes);
@@ -85,7 +86,13 @@ struct Pages {
           for (int c = 0; c < C; ++c) sums[i][c] = N::add_score(sums[i][c], key[c], x);
         }
       }
+    };
+    int64_t step = 0;
+    for (; step + N::kStepsAtOnce <= n_steps; step += N::kStepsAtOnce) {
+      RUV_UNROLL
+      for (int i = 0; i < N::kStepsAtOnce; ++i) add_step(step + i);
     }
+    for (; step < n_steps; ++step) add_step(step);
     RUV_UNROLL
     for (int i = 0; i < R; ++i) {
       float* const to = a.scores + (r + i) * a.scores_stride + page * kPageTokens;
@@ -174,8 +181,7 @@ struct Pages {
   }
 
   template <int R>
-  static void value_rows(const ValueArgs& a, int64_t r) {
-    int64_t d = 0;
+  static void value_rows(const ValueArgs& a, int64_t r, int64_t d) {
     const auto pass = [&]<int D>() {
       if constexpr (R * D <= kSums) {
         for (; d + D * L <= a.head_dim; d += D * L) value_block<R, D>(a, r, d);
@@ -187,9 +193,12 @@ struct Pages {
     for (int i = 0; i < R && d < a.head_dim; ++i) value_edge(a, r + i, d);
   }
 
-  static void values(const ValueArgs& a) {
+  static void values(const ValueArgs& a) { values_from(a, 0); }
+
+  // The columns from `begin` on.
+  static void values_from(const ValueArgs& a, int64_t begin) {
     for_row_blocks<kRows>(a.n_rows, [&](int64_t r, int n) {
-      with_rows<kRows>(n, [&]<int R>() { value_rows<R>(a, r); });
+      with_rows<kRows>(n, [&]<int R>() { value_rows<R>(a, r, begin); });
     });
   }
 
@@ -235,6 +244,7 @@ struct HalfNumbers {
   static constexpr int64_t kDistance = 4;  // memory answers later than a page takes
   static constexpr int kKeyBytes = 2;
   static constexpr int kWords = 1;
+  static constexpr int kStepsAtOnce = V::kFloatStepsAtOnce;
   static constexpr int kColumnBytes = 2;
   static constexpr int kTokens = 1;
   static constexpr int kAtOnce = 1;

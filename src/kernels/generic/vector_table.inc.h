@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "kernels/generic/pages.inc.h"
 #include "kernels/generic/peaks.inc.h"
 #include "kernels/generic/state.inc.h"
+#include "kernels/generic/wide_pages.inc.h"
 #include "kernels/isa.h"
 
 namespace ruv {
@@ -39,7 +39,7 @@ constexpr Kernels vector_table(const char* isa) {
       .scan_step = ColumnScans<V>::step,
       .largest = Vectors<V>::largest,
       .page_scores = Pages<V, HalfNumbers<V>>::scores,
-      .page_values = Pages<V, HalfNumbers<V>>::values,
+      .page_values = values_of<V, HalfNumbers<V>, WideHalves>(),
       .blend = Vectors<V>::blend,
       .to_f16 = Vectors<V>::to_f16,
       .f32_peak = Peaks<V>::f32,

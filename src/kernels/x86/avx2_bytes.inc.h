@@ -26,13 +26,19 @@ struct Avx2Bytes : Avx2 {
     return _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
                             _mm256_set1_epi8(static_cast<char>(0x80)));
   }
+  // The empty statement keeps a sum in its register: g++ 12 stores copies of sums in memory else.
+  RUV_INLINE static I add_in_place(I sum, I more) {
+    sum = _mm256_add_epi32(sum, more);
+    asm("" : "+x"(sum));
+    return sum;
+  }
   RUV_INLINE static I dot_keys(I sum, B key, I q) {
     const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(key), _mm256_sign_epi8(q, key));
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    return add_in_place(sum, sum_pairs(pairs));
   }
   RUV_INLINE static I dot_codes(I sum, B codes, I q) {
     const __m256i pairs = _mm256_maddubs_epi16(codes, q);
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    return add_in_place(sum, sum_pairs(pairs));
   }
   template <int kShift, int kMask>
   RUV_INLINE static W code_pairs(const uint32_t* p) {
@@ -42,8 +48,17 @@ struct Avx2Bytes : Avx2 {
   RUV_INLINE static W value_pairs(const int8_t* p) {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
+  // Values that value_pairs made. The empty statement makes one load of it for all rows.
+  RUV_INLINE static W wide_pairs(const std::byte* p) {
+    W x = load_bytes(p);
+    asm("" : "+x"(x));
+    return x;
+  }
+  RUV_INLINE static void store_wide_pairs(std::byte* p, W x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x);
+  }
   RUV_INLINE static I dot_values(I sum, W value, I p) {
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(value, p));
+    return add_in_place(sum, _mm256_madd_epi16(value, p));
   }
   RUV_INLINE static void store_int16(int16_t* p, F x) {
     const __m256i i = _mm256_cvtps_epi32(x);
