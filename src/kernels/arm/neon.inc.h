@@ -126,6 +126,12 @@ struct Neon {
   RUV_INLINE static B pair(B x) {
     return {shifted<kBit, 1 << kShift, 3>(x.lo), shifted<kBit, 1 << kShift, 3>(x.hi)};
   }
+  // Every byte less kOffset, as signed bytes are.
+  template <int kOffset>
+  RUV_INLINE static B less(B x) {
+    const uint8x16_t offset = vdupq_n_u8(kOffset);
+    return {vsubq_u8(x.lo, offset), vsubq_u8(x.hi, offset)};
+  }
   RUV_INLINE static B iq4_values(B index) {
     static constexpr int8_t kValues[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                            1,    13,   25,  38,  53,  69,  89,  113};

@@ -19,6 +19,15 @@ struct PanelBlock {
   typename V::F minimum[F::kMins ? F::kScales : 1][G];
 };
 
+// Where V multiplies signed bytes it has less<kOffset>(codes), which takes the offset of the codes
+// off as a panel is unpacked, once for all rows; elsewhere it is taken off the sums of every row.
+template <class V>
+constexpr bool kSignedPanel = requires(typename V::B codes) {
+  V::template less<1>(codes);
+};
+template <class V, class F>
+constexpr int kPanelOffset = kSignedPanel<V> ? 0 : F::kOffset;
+
 template <class V, class F>
 struct GroupStream {
   static constexpr int kVector = 4 * V::kLanes;
@@ -38,6 +47,10 @@ struct GroupStream {
         Unpacked<V> w;
         F::unpack(opened, chunk, b,
                   chunk + (F::Layout::kHeaderVectors + b * F::Layout::kBlockVectors) * kVector, w);
+        if constexpr (kSignedPanel<V> && F::kOffset != 0) {
+          RUV_UNROLL
+          for (int j = 0; j < 8; ++j) w.codes[j] = V::template less<F::kOffset>(w.codes[j]);
+        }
         PanelBlock<V, F, G>& to = panel[first + b];
         if constexpr (requires { to.set_codes(w, g); }) {
           to.set_codes(w, g);
@@ -99,9 +112,10 @@ struct PanelTile {
 
   RUV_INLINE void add_block(const PanelBlock<V, F, G>& w, const ActBlock* const* a) {
     using Dots = PanelDots<V, F, G, R>;
+    constexpr int kOffset = kPanelOffset<V, F>;
     typename V::I dot[G][R];
     if constexpr (F::kScales == 1) {
-      Dots::template sum<0, 8, -F::kOffset, -F::kOffset>(w, a, dot);
+      Dots::template sum<0, 8, -kOffset, -kOffset>(w, a, dot);
       RUV_UNROLL
       for (int r = 0; r < R; ++r) {
         typename V::F sum;
@@ -115,13 +129,13 @@ struct PanelTile {
       }
     } else {
       typename V::F t[G][R];
-      Dots::template sum<0, 4, -F::kOffset, 0>(w, a, dot);
+      Dots::template sum<0, 4, -kOffset, 0>(w, a, dot);
       RUV_UNROLL
       for (int r = 0; r < R; ++r) {
         RUV_UNROLL
         for (int g = 0; g < G; ++g) t[g][r] = V::mul(V::from_int(dot[g][r]), w.scale[0][g]);
       }
-      Dots::template sum<4, 8, 0, -F::kOffset>(w, a, dot);
+      Dots::template sum<4, 8, 0, -kOffset>(w, a, dot);
       RUV_UNROLL
       for (int r = 0; r < R; ++r) {
         typename V::F sum[2];
