@@ -46,6 +46,7 @@ struct Neon {
   static constexpr bool kPrefetchesRows = true;
   static constexpr int kPanelRows = 4;
   static constexpr int kPanelRowsTwoScales = 4;
+  static constexpr int kPanelGroupsTwoScales = 1;  // sums of two do not fit the registers
   static constexpr int kByteMax = 0;
   static constexpr int kByteOffset = 0;
 

@@ -284,12 +284,25 @@ void multiply_panels(const GemmArgs& args, int64_t group) {
   }
 }
 
+// Groups of a panel: two; V says how many for formats of two scales if its registers hold fewer.
+template <class V, class F>
+constexpr int panel_groups() {
+  if constexpr (F::kScales == 2 && requires { V::kPanelGroupsTwoScales; }) {
+    return V::kPanelGroupsTwoScales;
+  } else {
+    return 2;
+  }
+}
+
 template <class V, class F>
 void multiply_many(const GemmArgs& args) {
+  constexpr int G = panel_groups<V, F>();
   const int64_t n_groups = (args.n_cols + V::kLanes - 1) / V::kLanes;
   int64_t group = 0;
-  for (; group + 2 <= n_groups; group += 2) multiply_panels<V, F, 2>(args, group);
-  if (group < n_groups) multiply_panels<V, F, 1>(args, group);
+  for (; group + G <= n_groups; group += G) multiply_panels<V, F, G>(args, group);
+  if constexpr (G == 2) {
+    if (group < n_groups) multiply_panels<V, F, 1>(args, group);
+  }
 }
 
 // GemmKernel::run: panels pay from a number of rows on.
