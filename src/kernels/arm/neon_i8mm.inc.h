@@ -16,6 +16,7 @@ struct LanePairs {
 
 struct NeonI8mm : Neon {
   static constexpr bool kLanePairs = true;
+  static constexpr int kPanelFromRows = 8;
 
   // Words j and j + 1 of a block, side by side in every lane.
   RUV_INLINE static LanePairs pair_words(B even, B odd) {
