@@ -31,8 +31,9 @@ struct Neon {
   };
   static constexpr int kLanes = 8;
   static constexpr int kTileRows = 4;
+  static constexpr bool kMultipliesByLane = true;  // floats, by arm/neon_floats.inc.h
   static constexpr int kFloatTileRows = 3;
-  static constexpr int kFloatDirectRows = 2;
+  static constexpr int kFloatDirectRows = 3;
   static constexpr int kPageRows = 6;
   static constexpr int kPageSums = 12;
   static constexpr int prefetch_bytes(int block_vectors) { return 65536 / block_vectors; }
@@ -63,6 +64,11 @@ struct Neon {
   RUV_INLINE static F div(F a, F b) { return {vdivq_f32(a.lo, b.lo), vdivq_f32(a.hi, b.hi)}; }
   RUV_INLINE static F fma(F a, F b, F c) {
     return {vfmaq_f32(c.lo, a.lo, b.lo), vfmaq_f32(c.hi, a.hi, b.hi)};
+  }
+  // w · (lane kLane of x) + acc.
+  template <int kLane>
+  RUV_INLINE static F fma_lane(F w, float32x4_t x, F acc) {
+    return {vfmaq_laneq_f32(acc.lo, w.lo, x, kLane), vfmaq_laneq_f32(acc.hi, w.hi, x, kLane)};
   }
   // Both return b where a or b is NaN, as on x86; the instructions of that name return NaN.
   RUV_INLINE static F max(F a, F b) {

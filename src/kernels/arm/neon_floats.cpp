@@ -1,5 +1,5 @@
 // NEON matmul for float weights.
-#include "kernels/arm/neon.inc.h"
+#include "kernels/arm/neon_floats.inc.h"
 #include "kernels/generic/gemm_scaled_float.inc.h"
 #include "kernels/isa.h"
 
