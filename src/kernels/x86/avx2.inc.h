@@ -239,9 +239,9 @@ struct Avx2 {
     for (int64_t round = 0; round < rounds; ++round) {
       RUV_UNROLL
       for (int i = 0; i < 8; ++i) {
-        I b = a;
-        asm volatile("" : "+x"(b));  // else the product is taken once
-        acc[i] = _mm256_add_epi16(acc[i], _mm256_maddubs_epi16(a, b));
+        I pairs;  // as an intrinsic it would be computed once
+        asm volatile("vpmaddubsw %1, %1, %0" : "=x"(pairs) : "x"(a));
+        acc[i] = _mm256_add_epi16(acc[i], pairs);
       }
     }
     for (int i = 0; i < 8; ++i) *sink ^= _mm256_extract_epi32(acc[i], 0);
