@@ -5,6 +5,7 @@ them alike. The peers: llama-cpp-python always, ik_llama.cpp's llama-bench where
 
     build/venv/bin/python bench/compare.py --suite --ik llama-bench --into docs/speed.md
     build/venv/bin/python bench/compare.py --suite families --ik llama-bench --into docs/performance.md
+    build/venv/bin/python bench/compare.py --suite avx2 --ik llama-bench --into docs/speed-avx2.md
     build/venv/bin/python bench/compare.py some.gguf other.gguf --rounds 7 --threads 1 2
     build/venv/bin/python bench/compare.py llama-3.2-1b:q4_0 --depth 4096 --prompt 0 --decode 32
     build/venv/bin/python bench/compare.py --check old.jsonl new.jsonl@commit
@@ -51,7 +52,17 @@ FAMILIES = (
     ("qwen3-next-small", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
     ("mamba2-1.3b", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
 )
-SUITES = {"dense": DENSE, "families": FAMILIES}
+# Of dense models on processors whose prompts take five times as long: about twenty-five minutes.
+BRIEF = replace(SHORT, n_decode=32)
+AVX2 = (
+    ("llama-3.2-1b", ("f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q4_0", "iq4_xs"), BRIEF, 2),
+    ("qwen2.5-0.5b", THREE, BRIEF, 2),
+    ("qwen2.5-3b", ("q4_k_m",), replace(BRIEF, n_decode=16), 1),
+    ("llama-3.2-1b", ("q4_k_m",), replace(BRIEF, threads=1), 1),
+    ("llama-3.2-1b", ("q4_k_m",), replace(BRIEF, n_prompt=4096, n_decode=0), 1),
+    ("llama-3.2-1b", ("q4_k_m",), Work(2, 0, 32, 4096), 1),
+)
+SUITES = {"dense": DENSE, "families": FAMILIES, "avx2": AVX2}
 
 
 def output(*command):
@@ -60,8 +71,12 @@ def output(*command):
 
 def machine():
     with open("/proc/cpuinfo") as f:
-        names = re.findall(r"^model name\s*: (.*)$", f.read(), re.M)
-    return {"cpu": names[0] if names else platform.machine(), "cores": os.cpu_count()}
+        info = f.read()
+    names = re.findall(r"^model name\s*: (.*)$", info, re.M)
+    # A virtual machine's name may be that of several generations.
+    parts = [re.findall(rf"^{key}\s*: (\d+)$", info, re.M)[:1] for key in ("cpu family", "model")]
+    made = " (family {}, model {})".format(parts[0][0], parts[1][0]) if all(parts) else ""
+    return {"cpu": (names[0] if names else platform.machine()) + made, "cores": os.cpu_count()}
 
 
 def circumstances(binary):

@@ -31,6 +31,8 @@ def figure(part):
 
 def row(result, peers):
     at = f" after {result['depth']:,}" if result["depth"] else ""
+    if result["n_prompt"] > 512:
+        at += f", prompt of {result['n_prompt']:,}"
     cells = [result["file"].removesuffix(".gguf") + at, str(result["threads"])]
     for kind in KINDS:
         part = result["ours"].get(kind)
@@ -84,14 +86,15 @@ def table(results, about, peers):
 
 
 def newest(path):
-    """{(file, threads, depth): its last result} of `path` or `path@commit`."""
+    """{(file, threads, depth, prompt): its last result} of `path` or `path@commit`."""
     name, _, commit = str(path).partition("@")
     found = {}
     with open(name) as f:
         for line in map(json.loads, f):
             if commit and not line["commit"].startswith(commit):
                 continue
-            found[line["file"], line["threads"], line.get("depth", 0)] = line
+            key = line["file"], line["threads"], line.get("depth", 0), line.get("n_prompt", 0)
+            found[key] = line
     if not found:
         raise SystemExit(f"{path}: no results")
     return found
