@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -190,6 +191,24 @@ const TensorInfo* ModelFile::find_tensor(std::string_view name) const {
 
 void ModelFile::drop_pages() const {
   for (const MappedFile& file : files_) file.drop_pages();
+}
+
+void ModelFile::expect_read(const std::byte* at, Range after) const {
+  constexpr int64_t kPiece = 1 << 20;
+  const auto place = reinterpret_cast<uintptr_t>(at);
+  for (const MappedFile& file : files_) {
+    const Bytes all = file.bytes();
+    const uintptr_t offset = place - reinterpret_cast<uintptr_t>(all.data());
+    if (offset >= all.size()) continue;
+    const Bytes rest = all.subspan(offset);
+    const int64_t end = std::min(after.end, std::ssize(rest));
+    for (int64_t begin = after.begin; begin < end; begin += kPiece) {
+      const Bytes piece = rest.subspan(static_cast<size_t>(begin),
+                                       static_cast<size_t>(std::min(kPiece, end - begin)));
+      if (!MappedFile::is_in_memory(piece)) MappedFile::expect_read(piece);
+    }
+    return;
+  }
 }
 
 Status ModelFile::index_tensors() {

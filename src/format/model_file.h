@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/faults.h"
 #include "base/file.h"
+#include "base/range.h"
 #include "family/family.h"
 #include "tensor/format.h"
 #include "text/tokenizer.h"
@@ -155,6 +156,10 @@ class ModelFile {
 
   // Lets the system take back the memory of what was read so far; it is read again when touched.
   void drop_pages() const;
+  // Advice that bytes [after.begin, after.end) counted from `at` are read soon, as far as the
+  // mapped file that holds `at` reaches, so that the disk fetches many parts of it at once. What
+  // memory holds already is not asked for; an address of no file asks for nothing.
+  void expect_read(const std::byte* at, Range after) const;
 
   // Ok, or why the model cannot be run: a key asks for something that the engine does not compute
   // (unsupported; it is named with its value), a tensor is in a format that is not read

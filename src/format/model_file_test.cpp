@@ -45,6 +45,27 @@ TEST(ModelFile, OpensByWhatStandsAtThePath) {
   EXPECT_EQ(missing.error().code(), Code::not_found);
 }
 
+TEST(ModelFile, ExpectsReadsInsideOfItsFilesOnly) {
+  const TestFolder folder;
+  GgufBuilder bytes(3, 1, 1);
+  bytes.text_entry("general.architecture", "qwen2");
+  bytes.tensor("x.weight", {32, 64}, 0, 0).data(32, 8192);
+  const auto opened = ModelFile::open(folder.write("m.gguf", bytes.bytes()));
+  ASSERT_TRUE(opened) << opened.error().message();
+  const TensorInfo* const tensor = (*opened)->find_tensor("x.weight");
+  ASSERT_NE(tensor, nullptr);
+  const std::byte* const first = tensor->bytes.data();
+  for (const Range after : {Range{0, 100}, Range{0, 1 << 30}, Range{1 << 29, 1 << 30},
+                            Range{8191, 8192}, Range{8192, 8192}, Range{5, 3}}) {
+    (*opened)->expect_read(first, after);
+    (*opened)->expect_read(first + 8191, after);
+  }
+  const std::byte elsewhere{};
+  (*opened)->expect_read(&elsewhere, {0, 1 << 20});
+  (*opened)->expect_read(nullptr, {0, 1 << 20});
+  EXPECT_EQ(tensor->bytes.size(), 8192U);
+}
+
 TEST(ModelFile, CountsElements) {
   TensorInfo tensor;
   tensor.shape = {3, 4, 5};

@@ -17,6 +17,10 @@ constexpr int64_t kSliceBytes = int64_t{8} << 20;
 // The most of the model's file that is in memory besides what was packed from it.
 constexpr int64_t kReturnBytes = int64_t{32} << 20;
 
+// How far ahead of packing the file is read: what a disk that serves many requests at once takes to
+// be busy, and little beside a model. Half of it is left when more is asked for.
+constexpr int64_t kAskedBytes = int64_t{64} << 20;
+
 // As hash_of_places, of rows that are made.
 std::optional<uint64_t> hash_of_made(const MatrixRows& matrix) {
   KeyText key;
@@ -270,6 +274,17 @@ void WeightSource::ready(int64_t n_bytes) {
   if (plan_.on_bytes) plan_.on_bytes(n_bytes);
 }
 
+// Rows are mostly packed in the order of the file. Where they are not, or the file ends, what was
+// asked for is used later, or nothing is asked.
+void WeightSource::ask_ahead(const std::byte* row) {
+  const auto address = reinterpret_cast<uintptr_t>(row);
+  const uintptr_t gone = address - asked_;  // large where the row is before
+  const int64_t left = gone < kAskedBytes ? kAskedBytes - static_cast<int64_t>(gone) : 0;
+  if (row == nullptr || left > kAskedBytes / 2) return;
+  file_->expect_read(row, {left, kAskedBytes});
+  asked_ = address;
+}
+
 // `to` null: into the packed file.
 Status WeightSource::pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to) {
   const int64_t group_bytes = weight.group_bytes;
@@ -281,6 +296,9 @@ Status WeightSource::pack_slices(const Weight& weight, const MatrixRows& matrix,
     const int64_t n_bytes = (groups.end - groups.begin) * group_bytes;
     std::byte* const at = to != nullptr ? to + group * group_bytes : TRY(plan_.to->next(n_bytes));
     const int64_t n_rows = std::ssize(matrix.rows);
+    if (matrix.made.empty() && groups.begin * weight.group_rows < n_rows) {
+      ask_ahead(matrix.rows[static_cast<size_t>(groups.begin * weight.group_rows)]);
+    }
     TRY(make(matrix, {std::min(groups.begin * weight.group_rows, n_rows),
                       std::min(groups.end * weight.group_rows, n_rows)}));
     device_->packing().pack(weight, matrix.rows, groups, at, *pool_);

@@ -103,6 +103,8 @@ class WeightSource {
   Status pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to);
   Status write_copy(const Buffer& packed);
   void ready(int64_t n_bytes);
+  // Asks for what the model's file has from a row on, some way ahead of what is packed.
+  void ask_ahead(const std::byte* row);
 
   const ModelFile* file_;
   Device* device_;
@@ -112,6 +114,7 @@ class WeightSource {
   std::vector<std::string> faulty_;  // beginnings of names that were asked for in vain
   int64_t n_lacking_ = 0;
   int64_t n_unreturned_ = 0;  // bytes packed since pages were last given back
+  uintptr_t asked_ = 0;       // the address of the row from which more was asked for last
 };
 
 // Bytes of a model's matrices once packed, or nearly: fused projections are padded a little more.
