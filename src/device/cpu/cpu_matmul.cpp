@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device/cpu/cpu_ops.h"
+#include "device/cpu/product_pieces.h"
 #include "device/product_watcher.h"
 
 namespace ruv {
@@ -18,23 +19,6 @@ int64_t act_row_bytes(ActFormat format, int64_t k) {
 
 bool takes(const Weight& weight, ActFormat format) {
   return weight.is_packed() && kernel_of(weight)->act == format;
-}
-
-// Pieces are whole pairs of groups: kernels share activations between the two.
-constexpr int64_t kGroupsOfPiece = 2;
-
-// How many pieces a product is cut into. A free thread takes the next one, so that a thread that
-// is held up delays the others by one piece only. Few rows read memory: long pieces keep its
-// streams long.
-int n_pieces(const Weight& weight, int64_t n_rows, int n_threads) {
-  if (n_threads == 1) return 1;
-  constexpr int64_t kStreamBytes = 2 << 20;
-  constexpr int64_t kFewRows = 8;
-  constexpr int64_t kPiecesOfThread = 4;
-  const int64_t most = kPiecesOfThread * n_threads;
-  if (n_rows > kFewRows) return static_cast<int>(most);
-  const int64_t n = std::clamp<int64_t>(weight.n_bytes() / kStreamBytes, 1, most);
-  return static_cast<int>((n + n_threads - 1) / n_threads * n_threads);
 }
 
 }  // namespace
@@ -157,7 +141,7 @@ void CpuOps::multiply_each(std::span<const Product> products, View x, ActFormats
     int64_t first = 0;
     int64_t piece = next_piece.fetch_add(1, std::memory_order_relaxed);
     for (const Product& product : products) {
-      const int n = n_pieces(*product.weight, product.out.n_rows, n_threads);
+      const int n = n_pieces(product.weight->n_bytes(), product.out.n_rows, n_threads);
       for (; piece < first + n; piece = next_piece.fetch_add(1, std::memory_order_relaxed)) {
         multiply(product, x, act, {thread, static_cast<int>(piece - first), n});
       }
@@ -177,7 +161,7 @@ void CpuOps::multiply_each(std::span<const Product> products, View x, ActFormats
 
 Range CpuOps::groups_of(const Weight& weight, Piece piece) const {
   const int64_t mr = (weight.is_packed() ? kernel_of(weight) : f32_gemm_)->mr;
-  return part_of((weight.n_out + mr - 1) / mr, piece.index, piece.n, kGroupsOfPiece);
+  return groups_of_piece((weight.n_out + mr - 1) / mr, piece.index, piece.n);
 }
 
 Range CpuOps::columns_of(const Weight& weight, Piece piece) const {
