@@ -287,6 +287,7 @@ struct Avx2 {
 // and the magnitudes of a word serve all rows of a tile.
 struct Avx2Signed : Avx2 {
   static constexpr bool kPairSums = false;
+  static constexpr int kPanelRows = 4;
 
   // dot += the products of words [kBegin, kEnd) of a block. Exact.
   template <int kBegin, int kEnd, int G, int R>
