@@ -269,18 +269,22 @@ void multiply_panel(const GemmArgs& args, PanelPlace at, PanelPlace next) {
   }
 }
 
-// Groups [group, group + G) times all rows.
+// Groups [group, group + G) times all rows. After the last stretch come the next groups' first.
 template <class V, class F, int G>
 void multiply_panels(const GemmArgs& args, int64_t group) {
   const int64_t n_blocks = args.k / 32;
-  const auto place = [&](int64_t first) {
+  const auto place = [&](int64_t of, int64_t first) {
     const int64_t left = n_blocks - first;
-    return PanelPlace{group, first,
-                      static_cast<int>(left < V::kPanelBlocks ? left : V::kPanelBlocks)};
+    const int64_t n = left < V::kPanelBlocks ? left : V::kPanelBlocks;
+    return PanelPlace{of, first, static_cast<int>(n)};
   };
+  const bool is_last = (group + 2 * G - 1) * V::kLanes >= args.n_cols;
   for (int64_t first = 0; first < n_blocks; first += V::kPanelBlocks) {
     const int64_t next = first + V::kPanelBlocks;
-    multiply_panel<V, F, G>(args, place(first), next < n_blocks ? place(next) : PanelPlace{});
+    multiply_panel<V, F, G>(args, place(group, first),
+                            next < n_blocks ? place(group, next)
+                            : is_last       ? PanelPlace{}
+                                            : place(group + G, 0));
   }
 }
 
