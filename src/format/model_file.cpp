@@ -201,10 +201,10 @@ void ModelFile::expect_read(const std::byte* at, Range after) const {
     const uintptr_t offset = place - reinterpret_cast<uintptr_t>(all.data());
     if (offset >= all.size()) continue;
     const Bytes rest = all.subspan(offset);
-    const int64_t end = std::min(after.end, std::ssize(rest));
+    const int64_t end = std::min<int64_t>(after.end, std::ssize(rest));
     for (int64_t begin = after.begin; begin < end; begin += kPiece) {
       const Bytes piece = rest.subspan(static_cast<size_t>(begin),
-                                       static_cast<size_t>(std::min(kPiece, end - begin)));
+                                       static_cast<size_t>(std::min<int64_t>(kPiece, end - begin)));
       if (!MappedFile::is_in_memory(piece)) MappedFile::expect_read(piece);
     }
     return;
