@@ -587,6 +587,47 @@ TEST_P(VectorTable, ByteValuesAreExact) {
   }
 }
 
+// Rows whose values a kernel may widen once for all of them, against calls of a few rows each.
+TEST_P(VectorTable, ValuesOfManyRowsAreThoseOfFew) {
+  constexpr int64_t kMostRows = 97;
+  constexpr int64_t kStride = 16 * kPageTokens + 2;
+  const Floats p = random_floats(kMostRows * kStride, 2, 0, 1);
+  std::vector<int16_t> weights(p.size());
+  Rng rng(9);
+  for (int16_t& w : weights) w = static_cast<int16_t>(rng.below(32768));
+  const Floats scale = random_floats(kMostRows, 3, 0, 1);
+  for (const int64_t dim : kHeadDims) {
+    const RandomPages halves(dim);
+    const RandomBytePages bytes(dim * kPageTokens);
+    const int64_t stride = dim + 5;
+    const auto values_of = [&](int64_t n_pages, int64_t n_rows, int64_t at_once, bool of_bytes) {
+      Floats out(static_cast<size_t>(kMostRows * stride), 777.0F);
+      for (int64_t row = 0; row < n_rows; row += at_once) {
+        const int64_t n = std::min(at_once, n_rows - row);
+        float* const to = out.data() + row * stride;
+        if (of_bytes) {
+          k_.byte_values({weights.data() + row * kStride, kStride, scale.data() + row,
+                          bytes.run(n_pages), to, stride, n, dim});
+        } else {
+          k_.page_values(
+              {p.data() + row * kStride, kStride, halves.run(n_pages), to, stride, n, dim});
+        }
+      }
+      return out;
+    };
+    for (const int64_t n_pages : {1, 5, 16}) {
+      for (const int64_t n_rows : {47, 48, 49, 97}) {
+        for (const bool of_bytes : {false, true}) {
+          ASSERT_EQ(values_of(n_pages, n_rows, n_rows, of_bytes),
+                    values_of(n_pages, n_rows, kPageRows, of_bytes))
+              << "dim " << dim << ", " << n_rows << " rows, " << n_pages << " pages, "
+              << (of_bytes ? "int8" : "f16");
+        }
+      }
+    }
+  }
+}
+
 TEST_P(VectorTable, ByteWeights) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (const int64_t n : {0, 16, 32, 48, 64, 80, 256}) {
