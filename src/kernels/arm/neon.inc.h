@@ -2,12 +2,6 @@
 // and f16. Dot products are signed by signed, so codes stay as they are and q8_0 is packed plain.
 #pragma once
 
-// Tiles fill the registers with sums, which loads moved up before registers are assigned would push
-// out to memory.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-schedule-insns")
-#endif
-
 #include <arm_neon.h>
 
 #include <cstddef>

@@ -79,11 +79,45 @@ struct FloatStretch {
   bool is_first;  // outputs begin at zero
 };
 
+// Adds n steps to R rows of N sums; x[r] are a row's activations. An instruction set that
+// multiplies by one number of a vector has its own (arm/neon_floats.inc.h).
+template <class V, class F, int R, int N>
+struct FloatSteps {
+  static constexpr int kVector = F::kLaneBytes * V::kLanes;
+  static constexpr int kStep = kFloatVectors * kVector;
+
+  RUV_INLINE static void add(const std::byte* w, const typename F::Act* const (&x)[R], int64_t n,
+                             typename V::F (&acc)[R][N]) {
+    // So few rounds of a loop that its end can be predicted.
+    constexpr int kUnrolled = F::kAhead == 0 ? V::kFloatStepsAtOnce : 1;
+    int64_t k = 0;
+    for (; k + kUnrolled <= n; k += kUnrolled) {
+      RUV_UNROLL
+      for (int i = 0; i < kUnrolled; ++i) add_step(w + i * kStep, x, k + i, acc);
+      w += kUnrolled * kStep;
+    }
+    for (; k < n; ++k, w += kStep) add_step(w, x, k, acc);
+  }
+
+ private:
+  RUV_INLINE static void add_step(const std::byte* w, const typename F::Act* const (&x)[R],
+                                  int64_t k, typename V::F (&acc)[R][N]) {
+    if constexpr (R <= 4 && F::kAhead > 0) {
+      RUV_UNROLL
+      for (int line = 0; line < kStep; line += 64) __builtin_prefetch(w + F::kAhead + line);
+    }
+    RUV_UNROLL
+    for (int v = 0; v < N; ++v) {
+      const auto weight = F::load(w + v * kVector);
+      RUV_UNROLL
+      for (int r = 0; r < R; ++r) acc[r][v] = F::multiply_add(weight, x[r][k], acc[r][v]);
+    }
+  }
+};
+
 // Adds a stretch to R rows of outputs: their first N vectors.
 template <class V, class F, int R, int N>
 void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
-  constexpr int kVector = F::kLaneBytes * V::kLanes;
-  constexpr int kStep = kFloatVectors * kVector;
   float* const out = args.out + row * args.out_stride + s.group * kFloatVectors * V::kLanes;
   const int64_t n_lanes = args.n_cols - s.group * kFloatVectors * V::kLanes;
   const typename F::Act* x[R];
@@ -98,28 +132,7 @@ void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
                                              n_lanes - v * V::kLanes);
     }
   }
-  const std::byte* w = s.weights;
-  const auto add_step = [&](int64_t k) __attribute__((always_inline)) {
-    if constexpr (R <= 4 && F::kAhead > 0) {
-      RUV_UNROLL
-      for (int line = 0; line < kStep; line += 64) __builtin_prefetch(w + F::kAhead + line);
-    }
-    RUV_UNROLL
-    for (int v = 0; v < N; ++v) {
-      const auto weight = F::load(w + v * kVector);
-      RUV_UNROLL
-      for (int r = 0; r < R; ++r) acc[r][v] = F::multiply_add(weight, x[r][k], acc[r][v]);
-    }
-    w += kStep;
-  };
-  // So few rounds of a loop that its end can be predicted.
-  constexpr int kUnrolled = F::kAhead == 0 ? V::kFloatStepsAtOnce : 1;
-  int64_t k = 0;
-  for (; k + kUnrolled <= s.n_steps; k += kUnrolled) {
-    RUV_UNROLL
-    for (int i = 0; i < kUnrolled; ++i) add_step(k + i);
-  }
-  for (; k < s.n_steps; ++k) add_step(k);
+  FloatSteps<V, F, R, N>::add(s.weights, x, s.n_steps, acc);
   RUV_UNROLL
   for (int r = 0; r < R; ++r) {
     RUV_UNROLL
