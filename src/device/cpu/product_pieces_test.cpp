@@ -2,28 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-#include <queue>
-#include <vector>
+#include <algorithm>
 
 namespace ruv {
 namespace {
-
-// The groups that the busiest of n_threads equal threads has when each takes the next piece as soon
-// as it is free.
-int64_t most_groups(int64_t n_groups, int n_pieces, int n_threads) {
-  std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> busy;
-  for (int i = 0; i < n_threads; ++i) busy.push(0);
-  int64_t most = 0;
-  for (int piece = 0; piece < n_pieces; ++piece) {
-    const Range groups = groups_of_piece(n_groups, piece, n_pieces);
-    const int64_t until = busy.top() + groups.end - groups.begin;
-    busy.pop();
-    busy.push(until);
-    most = std::max(most, until);
-  }
-  return most;
-}
 
 constexpr int kTeams[] = {1, 2, 3, 4, 8, 16, 24, 64};
 constexpr int64_t kGroupCounts[] = {1, 2, 7, 32, 64, 112, 256, 861, 1024, 9497};
@@ -48,15 +30,21 @@ TEST(ProductPieces, CoverEveryGroupOnceInOrder) {
   }
 }
 
-// Whatever the team, no thread has more than its share and one pair of groups for each piece of it.
-TEST(ProductPieces, ShareTheWorkEvenlyAmongManyThreads) {
+// Whatever the team, each thread gets as many pieces as the others, and no piece is more than a
+// pair of groups longer than their mean.
+TEST(ProductPieces, AreEvenForEveryTeam) {
   for (const int n_threads : kTeams) {
     for (const int64_t n_groups : kGroupCounts) {
-      for (const int64_t n_rows : {1, 512}) {
+      for (const int64_t n_rows : {1, 8, 9, 512}) {
         const int n = n_pieces(n_groups * 9216, n_rows, n_threads);
-        const int64_t share = (n_groups + n_threads - 1) / n_threads;
-        const int64_t pieces_of_thread = (n + n_threads - 1) / n_threads;
-        EXPECT_LE(most_groups(n_groups, n, n_threads), share + kGroupsOfPiece * pieces_of_thread)
+        int64_t longest = 0;
+        for (int piece = 0; piece < n; ++piece) {
+          const Range groups = groups_of_piece(n_groups, piece, n);
+          longest = std::max(longest, groups.end - groups.begin);
+        }
+        const int64_t pairs = (n_groups + kGroupsOfPiece - 1) / kGroupsOfPiece;
+        EXPECT_EQ(n % n_threads, 0);
+        EXPECT_LE(longest, kGroupsOfPiece * ((pairs + n - 1) / n))
             << n_groups << " groups, " << n_threads << " threads, " << n_rows << " rows";
       }
     }
