@@ -131,7 +131,7 @@ TEST_P(Matmul, BytesDoNotDependOnRowsOrGroups) {
   for (const GemmKernel& row : GetParam()->gemm) {
     const Format& format = format_of(row.weight);
     SCOPED_TRACE(format.name);
-    constexpr int64_t kK = 1280;  // more than a panel
+    constexpr int64_t kK = 1280;   // more than a panel
     constexpr int64_t kRows = 80;  // every split of panels into tiles
     const int64_t n_out = 3 * row.mr + 1;
     Rng rng(11);
