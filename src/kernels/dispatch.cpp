@@ -74,7 +74,17 @@ Kernels merged(const Kernels& bytes, const Kernels& vectors) {
   return bytes;
 }
 
-#if defined(RUV_KERNELS_AVXVNNI)
+// Whether this processor has what a table needs; everything where instructions are emulated
+// (tests/emulated).
+#if defined(RUV_KERNELS_EMULATED)
+#define RUV_HAS(feature) true
+#elif defined(__x86_64__)
+#define RUV_HAS(feature) __builtin_cpu_supports(feature)
+#endif
+
+#if defined(RUV_KERNELS_EMULATED)
+bool has_avxvnni() { return true; }
+#elif defined(RUV_KERNELS_AVXVNNI)
 // The compilers' builtin learned the name later. That the system keeps AVX's registers is known
 // from AVX2.
 bool has_avxvnni() {
@@ -88,8 +98,7 @@ bool has_avxvnni() {
 
 #if defined(RUV_KERNELS_AVX512BW) || defined(RUV_KERNELS_AVX512)
 bool has_avx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  return RUV_HAS("avx512f") && RUV_HAS("avx512bw") && RUV_HAS("avx512vl") && RUV_HAS("avx512dq");
 }
 #endif
 
@@ -103,7 +112,7 @@ class Tables {
     n_ = 1;
 #if defined(RUV_KERNELS_AVX2)
     // F16C, which the builtin does not know by every compiler, came before AVX2 on every machine.
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    if (RUV_HAS("avx2") && RUV_HAS("fma")) {
       add(merged(kAvx2Bytes, kAvx2Vectors),
           {&kAvx2Floats, &kAvx2Blocks, &kAvx2Superblocks, &kAvx2Codebooks});
 #if defined(RUV_KERNELS_AVXVNNI)
@@ -121,7 +130,7 @@ class Tables {
     }
 #endif
 #if defined(RUV_KERNELS_AVX512)
-    if (has_avx512() && __builtin_cpu_supports("avx512vnni")) add_avx512();
+    if (has_avx512() && RUV_HAS("avx512vnni")) add_avx512();
 #endif
 #if defined(RUV_KERNELS_NEON)
     constexpr unsigned long kNeeded = HWCAP_ASIMDDP | HWCAP_FPHP | HWCAP_ASIMDHP;
@@ -143,7 +152,7 @@ class Tables {
   void add_avx512() {
     Kernels pairs = merged(kAvx512Bytes, kAvx512Vectors);
     add(pairs, {&kAvx512Floats, &kAvx512Blocks, &kAvx512Superblocks, &kAvx512Codebooks});
-    if (!__builtin_cpu_supports("avx512bf16")) return;
+    if (!RUV_HAS("avx512bf16")) return;
     pairs.isa = "avx512bf16";
     pairs.portable = false;
     pairs.to_bf16 = kAvx512Bf16.to_bf16;

@@ -26,8 +26,12 @@ struct Avx512Bytes : Avx512 {
   RUV_INLINE static B key_words(const uint8_t* p) { return _mm512_loadu_si512(p); }
   // Not the intrinsic: gcc 12 copies its sum to another register and spills a large tile.
   RUV_INLINE static I dot_keys(I sum, B key, I q) {
+#if defined(RUV_KERNELS_EMULATED)
+    return _mm512_dpbusd_epi32(sum, key, q);
+#else
     asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(key), "v"(q));
     return sum;
+#endif
   }
   // Unsigned codes of four dimensions of kLanes keys.
   RUV_INLINE static I dot_codes(I sum, B codes, I q) { return dot_keys(sum, codes, q); }
@@ -42,8 +46,12 @@ struct Avx512Bytes : Avx512 {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
   RUV_INLINE static I dot_values(I sum, W value, I p) {
+#if defined(RUV_KERNELS_EMULATED)
+    return _mm512_dpwssd_epi32(sum, value, p);
+#else
     asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(value), "v"(p));
     return sum;
+#endif
   }
   RUV_INLINE static void store_int16(int16_t* p, F x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),

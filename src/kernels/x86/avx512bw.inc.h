@@ -63,7 +63,9 @@ struct Avx512Bw : Avx512 {
   // that need more registers than there are.
   RUV_INLINE static I add_pairs(I a, I b) {
     I sum = _mm512_add_epi16(a, b);
+#if !defined(RUV_KERNELS_EMULATED)
     asm("" : "+v"(sum));
+#endif
     return sum;
   }
   // Σ of the two int16 of every lane.
