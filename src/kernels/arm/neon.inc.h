@@ -34,6 +34,7 @@ struct Neon {
   static constexpr int kFloatPrefetch = 8192;
   static constexpr int64_t kFloatPanelSteps = 128;
   static constexpr int kFloatStepsAtOnce = 1;
+  static constexpr bool kFloatPrefetchesRows = false;
   static constexpr int kByteStepsAtOnce = 1;
   static constexpr bool kWidensPages = false;
   static constexpr int kPanelFromRows = 16;

@@ -13,7 +13,7 @@ requires(V::kMultipliesByLane) struct FloatSteps<V, F, R, N> {
   static constexpr int kVector = F::kLaneBytes * V::kLanes;
   static constexpr int kStep = kFloatVectors * kVector;
 
-  RUV_INLINE static void add(const std::byte* w, const float* const (&x)[R], int64_t n,
+  RUV_INLINE static void add(const std::byte* w, const float* const (&x)[R], int64_t, int64_t n,
                              typename V::F (&acc)[R][N]) {
     int64_t k = 0;
     for (; k + 4 <= n; k += 4, w += 4 * kStep) {

@@ -79,15 +79,16 @@ struct FloatStretch {
   bool is_first;  // outputs begin at zero
 };
 
-// Adds n steps to R rows of N sums; x[r] are a row's activations. An instruction set that
-// multiplies by one number of a vector has its own (arm/neon_floats.inc.h).
+// Adds n steps to R rows of N sums; x[r] are a row's activations, x_bytes from those of the next
+// row. An instruction set that multiplies by one number of a vector has its own
+// (arm/neon_floats.inc.h).
 template <class V, class F, int R, int N>
 struct FloatSteps {
   static constexpr int kVector = F::kLaneBytes * V::kLanes;
   static constexpr int kStep = kFloatVectors * kVector;
 
-  RUV_INLINE static void add(const std::byte* w, const typename F::Act* const (&x)[R], int64_t n,
-                             typename V::F (&acc)[R][N]) {
+  RUV_INLINE static void add(const std::byte* w, const typename F::Act* const (&x)[R],
+                             int64_t x_bytes, int64_t n, typename V::F (&acc)[R][N]) {
     // So few rounds of a loop that its end can be predicted.
     constexpr int kUnrolled = F::kAhead == 0 ? V::kFloatStepsAtOnce : 1;
     int64_t k = 0;
@@ -95,6 +96,13 @@ struct FloatSteps {
       RUV_UNROLL
       for (int i = 0; i < kUnrolled; ++i) add_step(w + i * kStep, x, k + i, acc);
       w += kUnrolled * kStep;
+      // Rows of long K come from afar, a page each.
+      if constexpr (F::kAhead == 0 && V::kFloatPrefetchesRows) {
+        RUV_UNROLL
+        for (int r = 0; r < R; ++r) {
+          __builtin_prefetch(reinterpret_cast<const std::byte*>(x[r] + k) + R * x_bytes);
+        }
+      }
     }
     for (; k < n; ++k, w += kStep) add_step(w, x, k, acc);
   }
@@ -132,7 +140,7 @@ void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
                                              n_lanes - v * V::kLanes);
     }
   }
-  FloatSteps<V, F, R, N>::add(s.weights, x, s.n_steps, acc);
+  FloatSteps<V, F, R, N>::add(s.weights, x, args.act_stride, s.n_steps, acc);
   RUV_UNROLL
   for (int r = 0; r < R; ++r) {
     RUV_UNROLL
