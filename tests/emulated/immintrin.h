@@ -1,6 +1,6 @@
 // Stands before the compiler's own <immintrin.h> when the kernels of AVX-512 are compiled to be
-// tested on a processor without it: SIMDe's portable functions, and those that
-// its version 0.7.4 lacks. Emulated instructions say nothing about speed.
+// tested on a processor without it: SIMDe's portable functions, and those that its version 0.7.4
+// lacks. Emulated instructions say nothing about speed.
 #pragma once
 
 #define SIMDE_NO_NATIVE
