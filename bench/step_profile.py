@@ -2,7 +2,7 @@
 """Where the time of a step goes: samples `ruvllm bench` with perf (cpu-clock, no counters needed) and
 prints the share of each part of a step, loading and the measuring of limits left out.
 
-    profile.py build/models/llama-3.2-1b-q4_k_m.gguf decode [-d 4096] [-t 2]
+    step_profile.py build/models/llama-3.2-1b-q4_k_m.gguf decode [-d 4096] [-t 2]
 """
 import argparse
 import pathlib
