@@ -52,7 +52,7 @@ def random_ids(args):
 
 
 def torch_side(args, rank):
-    """Prints the seconds of each step. Runs without this folder in the path, whose profile.py is not Python's."""
+    """Prints the seconds of each step. Runs without this folder in the path."""
     import torch
     import transformers
 

@@ -25,7 +25,7 @@ import urllib.request
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "bench"))  # last: it has a profile.py as the standard library has
+sys.path.append(str(ROOT / "bench"))
 from tables import put_into  # noqa: E402
 
 N_VOCAB = 30522

@@ -21,7 +21,7 @@ RUV_INLINE void for_blocks(const GemmArgs& args, Function f) {
             chunk + (F::Layout::kHeaderVectors + b * F::Layout::kBlockVectors) * kVector;
         RUV_UNROLL
         for (int line = 0; line < F::Layout::kBlockVectors * kVector; line += 64) {
-          __builtin_prefetch(planes + kPrefetchBytes<V, F> + line);
+          __builtin_prefetch(planes + args.ahead + line);
         }
         f(chunk, b, planes);
       }

@@ -124,7 +124,8 @@ class AblationBench {
             .n_cols = n_groups * row_.kernel.mr,
             .n_rows = n_rows,
             .act_stride = kActStride,
-            .out_stride = kColumns};
+            .out_stride = kColumns,
+            .ahead = row_.kernel.ahead};
   }
   void run(Kernel kernel, int64_t matrix, int64_t n_rows) {
     pool_.run([&](int thread) {

@@ -136,7 +136,8 @@ class RowBench {
                 .n_cols = (part.end - part.begin) * row_.mr,
                 .n_rows = n_rows,
                 .act_stride = act_stride_,
-                .out_stride = kOut});
+                .out_stride = kOut,
+                .ahead = row_.ahead});
     });
   }
 

@@ -46,7 +46,8 @@ class Matmul {
               .n_cols = kColumns,
               .n_rows = n_rows,
               .act_stride = act_stride_,
-              .out_stride = kColumns});
+              .out_stride = kColumns,
+              .ahead = row_.ahead});
   }
   const std::vector<float>& out() const { return out_; }
 

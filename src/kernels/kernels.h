@@ -47,6 +47,9 @@ struct GemmArgs {
   int64_t n_rows;
   int64_t act_stride;  // bytes between activation rows
   int64_t out_stride;  // float32 between output rows
+  // Bytes from the weights that are multiplied to those that are asked for meanwhile. Results do
+  // not depend on it; too few and memory is waited for, too many and they are gone when needed.
+  int64_t ahead = 0;
 };
 
 // How one weight format is stored and multiplied on one instruction set. Weights are packed in
@@ -61,6 +64,8 @@ struct GemmKernel {
   // of float32 is its numbers as (k, mr).
   void (*pack)(std::byte* group, const std::byte* const* rows, int64_t k);
   void (*run)(const GemmArgs& args);
+  // GemmArgs::ahead that was best where the kernel was measured.
+  int64_t ahead = 0;
 };
 
 // Attention works on pages of kPageTokens tokens. Keys of one page and head are stored transposed

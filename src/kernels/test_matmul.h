@@ -172,7 +172,8 @@ inline std::vector<float> multiply(const GemmKernel& row, const Packed& p, const
            .n_cols = n_out,
            .n_rows = n_rows,
            .act_stride = a.stride,
-           .out_stride = stride});
+           .out_stride = stride,
+           .ahead = row.ahead});
   return out;
 }
 

@@ -224,7 +224,8 @@ void MatrixProducts<float>::multiply_part(int thread, const FactorPacker& packer
                          .n_cols = n,
                          .n_rows = n_rows,
                          .act_stride = a.step * int64_t{sizeof(float)},
-                         .out_stride = out.adds ? n_lanes : out.step});
+                         .out_stride = out.adds ? n_lanes : out.step,
+                         .ahead = packer.kernel().ahead});
     if (!out.adds) continue;
     for (int64_t r = 0; r < n_rows; ++r) {
       const float* const sums = s.out.data() + r * n_lanes;

@@ -189,7 +189,8 @@ void CpuOps::multiply(const Product& product, View x, const Buffer& act, Piece p
          .n_cols = std::min(weight.n_out, groups.end * mr) - groups.begin * mr,
          .n_rows = product.out.n_rows,
          .act_stride = act_stride,
-         .out_stride = product.out.n_cols});
+         .out_stride = product.out.n_cols,
+         .ahead = kernel->ahead});
   }
   add_bias(product.out, *product.bias, groups.begin * mr, std::min(weight.n_out, groups.end * mr));
 }
@@ -269,7 +270,8 @@ void CpuOps::multiply_plain(const Product& product, View x, Range groups, int th
                     .n_cols = n_cols,
                     .n_rows = product.out.n_rows,
                     .act_stride = x.n_cols * int64_t{sizeof(float)},
-                    .out_stride = product.out.n_cols});
+                    .out_stride = product.out.n_cols,
+                    .ahead = f32_gemm_->ahead});
   }
 }
 

@@ -120,8 +120,8 @@ using PackFunction = void(std::byte*, const std::byte* const*, int64_t);
 
 template <class V, class F>
 constexpr GemmKernel block_row_packed_by(PackFunction* pack) {
-  return {F::kType, ActFormat::q8,      V::kLanes, packed_bytes<F::kType, V::kLanes>,
-          pack,     multiply_rows<V, F>};
+  return {F::kType, ActFormat::q8,       V::kLanes,        packed_bytes<F::kType, V::kLanes>,
+          pack,     multiply_rows<V, F>, kAheadBytes<V, F>};
 }
 
 template <class V, class F>

@@ -28,7 +28,7 @@ struct FloatFormat {
   static constexpr bool kConverts = kDType != DType::f32;  // to be a panel
   static constexpr int kNumbers = 1;
   static constexpr int kLaneBytes = kDType == DType::f32 ? 4 : 2;
-  static constexpr int kAhead = V::kFloatPrefetch;  // bytes that are asked for in advance
+  static constexpr bool kAsksAhead = true;  // its weights come from memory
   RUV_INLINE static typename V::F multiply_add(typename V::F w, float x, typename V::F acc) {
     return V::fma(w, V::set(x), acc);
   }
@@ -46,7 +46,7 @@ struct FloatFormat {
 // Weights that are in the first-level cache.
 template <class V>
 struct FloatPanel : FloatFormat<V, DType::f32> {
-  static constexpr int kAhead = 0;
+  static constexpr bool kAsksAhead = false;
 };
 
 // Pairs of bf16: a lane's two neighbouring numbers side by side, activations rounded to bf16.
@@ -57,7 +57,7 @@ struct PairFormat {
   static constexpr bool kConverts = false;
   static constexpr int kNumbers = 2;
   static constexpr int kLaneBytes = 4;
-  static constexpr int kAhead = V::kFloatPrefetch;  // bytes that are asked for in advance
+  static constexpr bool kAsksAhead = true;
   RUV_INLINE static typename V::B load(const std::byte* p) { return V::load_bytes(p); }
   RUV_INLINE static typename V::F multiply_add(typename V::B w, uint32_t x, typename V::F acc) {
     return V::dot_bf16(w, x, acc);
@@ -80,39 +80,41 @@ struct FloatStretch {
 };
 
 // Adds n steps to R rows of N sums; x[r] are a row's activations, x_bytes from those of the next
-// row. An instruction set that multiplies by one number of a vector has its own
-// (arm/neon_floats.inc.h).
+// row; weights are asked for `ahead` bytes in advance. An instruction set that multiplies by one
+// number of a vector has its own (arm/neon_floats.inc.h).
 template <class V, class F, int R, int N>
 struct FloatSteps {
   static constexpr int kVector = F::kLaneBytes * V::kLanes;
   static constexpr int kStep = kFloatVectors * kVector;
 
-  RUV_INLINE static void add(const std::byte* w, const typename F::Act* const (&x)[R],
-                             int64_t x_bytes, int64_t n, typename V::F (&acc)[R][N]) {
+  RUV_INLINE static void add(const std::byte* w, int64_t ahead,
+                             const typename F::Act* const (&x)[R], int64_t x_bytes, int64_t n,
+                             typename V::F (&acc)[R][N]) {
     // So few rounds of a loop that its end can be predicted.
-    constexpr int kUnrolled = F::kAhead == 0 ? V::kFloatStepsAtOnce : 1;
+    constexpr int kUnrolled = F::kAsksAhead ? 1 : V::kFloatStepsAtOnce;
     int64_t k = 0;
     for (; k + kUnrolled <= n; k += kUnrolled) {
       RUV_UNROLL
-      for (int i = 0; i < kUnrolled; ++i) add_step(w + i * kStep, x, k + i, acc);
+      for (int i = 0; i < kUnrolled; ++i) add_step(w + i * kStep, ahead, x, k + i, acc);
       w += kUnrolled * kStep;
       // Rows of long K come from afar, a page each.
-      if constexpr (F::kAhead == 0 && V::kFloatPrefetchesRows) {
+      if constexpr (!F::kAsksAhead && V::kFloatPrefetchesRows) {
         RUV_UNROLL
         for (int r = 0; r < R; ++r) {
           __builtin_prefetch(reinterpret_cast<const std::byte*>(x[r] + k) + R * x_bytes);
         }
       }
     }
-    for (; k < n; ++k, w += kStep) add_step(w, x, k, acc);
+    for (; k < n; ++k, w += kStep) add_step(w, ahead, x, k, acc);
   }
 
  private:
-  RUV_INLINE static void add_step(const std::byte* w, const typename F::Act* const (&x)[R],
-                                  int64_t k, typename V::F (&acc)[R][N]) {
-    if constexpr (R <= 4 && F::kAhead > 0) {
+  RUV_INLINE static void add_step(const std::byte* w, int64_t ahead,
+                                  const typename F::Act* const (&x)[R], int64_t k,
+                                  typename V::F (&acc)[R][N]) {
+    if constexpr (R <= 4 && F::kAsksAhead) {
       RUV_UNROLL
-      for (int line = 0; line < kStep; line += 64) __builtin_prefetch(w + F::kAhead + line);
+      for (int line = 0; line < kStep; line += 64) __builtin_prefetch(w + ahead + line);
     }
     RUV_UNROLL
     for (int v = 0; v < N; ++v) {
@@ -140,7 +142,7 @@ void add_float_tile(const GemmArgs& args, const FloatStretch& s, int64_t row) {
                                              n_lanes - v * V::kLanes);
     }
   }
-  FloatSteps<V, F, R, N>::add(s.weights, x, args.act_stride, s.n_steps, acc);
+  FloatSteps<V, F, R, N>::add(s.weights, args.ahead, x, args.act_stride, s.n_steps, acc);
   RUV_UNROLL
   for (int r = 0; r < R; ++r) {
     RUV_UNROLL
@@ -253,7 +255,8 @@ constexpr GemmKernel float_row() {
           kLanesOfAll,
           packed_bytes<kType, kLanesOfAll>,
           pack_group<kType, kLanesOfAll>,
-          multiply_float<V, FloatFormat<V, kType>>};
+          multiply_float<V, FloatFormat<V, kType>>,
+          V::kFloatPrefetch};
 }
 
 }  // namespace

@@ -46,10 +46,10 @@ RUV_INLINE typename V::F add_block(const Unpacked<V>& w, const ActBlock* a, type
   return V::fma(t, V::set(a->scale), acc);
 }
 
-// How far ahead of the multiplication weights are asked for. Hardware prefetch alone halves the
-// speed of 4 and 8 rows on Zen 5; formats of fewer bytes gain from a longer reach.
+// GemmKernel::ahead. Hardware prefetch alone halves the speed of 4 and 8 rows on Zen 5; formats of
+// fewer bytes gain from a longer reach.
 template <class V, class F>
-constexpr int kPrefetchBytes = V::prefetch_bytes(F::Layout::kBlockVectors);
+constexpr int kAheadBytes = V::prefetch_bytes(F::Layout::kBlockVectors);
 
 // Where a packed group begins.
 template <class V, class F>
@@ -83,7 +83,7 @@ void multiply_tile(const GemmArgs& args, int64_t group, int64_t row) {
           chunk + (F::Layout::kHeaderVectors + b * F::Layout::kBlockVectors) * kVector;
       RUV_UNROLL
       for (int line = 0; line < F::Layout::kBlockVectors * kVector; line += 64) {
-        __builtin_prefetch(planes + kPrefetchBytes<V, F> + line);
+        __builtin_prefetch(planes + args.ahead + line);
       }
       F::unpack(opened, chunk, b, planes, w);
       RUV_UNROLL

@@ -57,8 +57,7 @@ void multiply_scaled_floats(const GemmArgs& args) {
   const auto converted = [&](int64_t group, int64_t begin, int64_t n) {
     const std::byte* chunk = args.weights + group * group_bytes + begin / 32 * F::kChunkBytes;
     for (int64_t k = 0; k < n; k += 32, chunk += F::kChunkBytes) {
-      for (int i = 0; i < F::kChunkBytes; i += 64)
-        __builtin_prefetch(chunk + V::kFloatPrefetch + i);
+      for (int i = 0; i < F::kChunkBytes; i += 64) __builtin_prefetch(chunk + args.ahead + i);
       F::convert(chunk, panel + k * F::kLanes);
     }
     return reinterpret_cast<const std::byte*>(panel);
@@ -74,7 +73,8 @@ constexpr GemmKernel scaled_float_row() {
           F::kLanes,
           packed_scaled_float_bytes<kType, F::kLanes>,
           pack_scaled_float_group<kType, F::kLanes>,
-          multiply_scaled_floats<V, F>};
+          multiply_scaled_floats<V, F>,
+          V::kFloatPrefetch};
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ struct Avx512Bf16 : Avx512 {
 
 constexpr GemmKernel kRows[] = {{DType::bf16, ActFormat::bf16, kFloatVectors* Avx512::kLanes,
                                  packed_bf16_pair_bytes<64>, pack_bf16_pairs<64>,
-                                 multiply_float<Avx512Bf16, PairFormat<Avx512Bf16>>}};
+                                 multiply_float<Avx512Bf16, PairFormat<Avx512Bf16>>,
+                                 Avx512::kFloatPrefetch}};
 
 int64_t bf16_peak(int64_t rounds, float* sink) {
   __m512 acc[16];
