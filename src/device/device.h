@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "device/read_ahead.h"
 #include "device/view.h"
 
 namespace ruv {
@@ -25,6 +26,7 @@ class Ops;
 class Packing;
 class WorkerPool;
 struct OpsLimits;
+struct Weight;
 
 // Numbers in device memory: a norm's weights or a bias. Empty: there are none.
 struct Vector {
@@ -71,6 +73,16 @@ class Device {
 
   // The form in which it multiplies matrices.
   virtual const Packing& packing() const = 0;
+  // The distances that were fastest here when tried on packed matrices of its own memory, for each
+  // format that has min_bytes of them: some tens of milliseconds each. What these hold for:
+  // processor_id() is equal.
+  virtual std::vector<ReadAhead> find_read_ahead(std::span<const Weight> weights, int64_t min_bytes,
+                                                 WorkerPool& threads) const {
+    (void)weights, (void)min_bytes, (void)threads;
+    return {};
+  }
+  virtual void use_read_ahead(std::span<const ReadAhead> distances) { (void)distances; }
+  virtual uint64_t processor_id() const { return 0; }
   // Operations on this device, over `pages`, which it must have made. All must outlive them.
   // `threads` are the host's, for devices that compute on them. Fails: out_of_memory.
   virtual Result<std::unique_ptr<Ops>> make_ops(WorkerPool& threads, KvPages& pages,

@@ -94,8 +94,7 @@ class WeightLoader {
 
   Status run() {
     if (!cache_.takes(n_packed_)) return pack_only();
-    const bool exceeds = n_packed_ > n_memory_ / 8 * 7;
-    if (exceeds) {
+    if (exceeds_memory()) {
       cache_.note(
           NoteKind::remark,
           fmt::format("the weights ({:.2f} GB) exceed what memory holds of them ({:.2f} GB): "
@@ -105,11 +104,13 @@ class WeightLoader {
     const PackedKey key = packed_key(*m_.file, m_.device->packing());
     const std::optional<PackedFile> file = cache_.find(key, pool_);
     TRY(file ? take(key, *file) : pack(key));
-    if (exceeds && m_.packed_file != nullptr) page_weights();
+    if (exceeds_memory() && m_.packed_file != nullptr) page_weights();
     return {};
   }
 
  private:
+  bool exceeds_memory() const { return n_packed_ > n_memory_ / 8 * 7; }
+
   void page_weights() {
     m_.packed_file->expect_parts();
     // Something is left for what the process will need beside.
@@ -118,6 +119,13 @@ class WeightLoader {
     };
     m_.pager = std::make_shared<WeightPager>(m_.packed_file, room);
     m_.pager->adopt(std::move(parts_));
+  }
+
+  // Where weights lie in memory: those of few bytes are in caches, and nothing waits for them.
+  void find_read_ahead() {
+    found_.processor_id = m_.device->processor_id();
+    found_.distances = m_.device->find_read_ahead(packed_, options_.packed_cache_min_bytes, pool_);
+    m_.device->use_read_ahead(found_.distances);
   }
 
   Status bind(PackPlan plan, int64_t* n_lacking = nullptr) {
@@ -130,6 +138,7 @@ class WeightLoader {
     TRY(bind_weights(m_, source));
     TRY(Status(find_unused(m_, source).first()));
     if (n_lacking != nullptr) *n_lacking = source.n_lacking();
+    packed_ = source.packed();
     return {};
   }
   double share_of(int64_t n_bytes) const {
@@ -138,7 +147,11 @@ class WeightLoader {
 
   // In memory. What does not fit would end the process, or others.
   Status pack_only() {
-    if (n_packed_ <= n_memory_) return bind({});
+    if (n_packed_ <= n_memory_) {
+      TRY(bind({}));
+      find_read_ahead();
+      return {};
+    }
     return fail(Code::out_of_memory,
                 "{}: the weights take {:.2f} GB and there are {:.2f} GB of memory; such models run "
                 "from a file of packed weights, for which a folder needs room "
@@ -157,6 +170,11 @@ class WeightLoader {
     m_.from_packed_file = n_lacking == 0;
     m_.packed_file = file.file();
     parts_ = file.parts();
+    if (file.read_ahead().processor_id == m_.device->processor_id()) {
+      m_.device->use_read_ahead(file.read_ahead().distances);
+    } else if (!exceeds_memory()) {
+      find_read_ahead();
+    }
     if (n_lacking > 0) cache_.discard(key, fmt::format("{} matrices are not in it", n_lacking));
     return {};
   }
@@ -174,6 +192,8 @@ class WeightLoader {
     }
     m_.packed_file = writer.mapping();
     parts_ = writer.parts();
+    if (!exceeds_memory()) find_read_ahead();
+    writer.keep(std::move(found_));
     const double seconds = static_cast<double>(clock.now_ns() - start) * 1e-9;
     if (!is_unchanged(*m_.file)) {
       cache_.note(NoteKind::problem, fmt::format("packed weights not kept: {} changed while it was "
@@ -198,6 +218,8 @@ class WeightLoader {
   int64_t n_packed_;
   int64_t n_memory_;          // that weights may fill
   std::vector<Bytes> parts_;  // of the packed file, all of its matrices
+  std::vector<Weight> packed_;
+  FoundReadAhead found_;
 };
 
 // A model without a usable tokenizer still runs on token ids; the error is kept for callers that

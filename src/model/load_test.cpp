@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
-#include "device/cpu/cpu_packing.h"
+#include "device/cpu/cpu_device.h"
 #include "fault/damage.h"
 #include "format/gguf_writer.h"
 #include "format/quantize.h"
@@ -53,6 +53,22 @@ class LoadPacked : public testing::Test {
   bool is_mapped(const std::string& isa = {}) { return load(isa)->from_packed_file; }
   size_t n_files() const { return files_in(root_ + "/cache").size(); }
   std::string only_file() const { return files_in(root_ + "/cache").at(0).path; }
+
+  // Writes the only file again, with other distances.
+  void keep(const FoundReadAhead& found) const {
+    const auto mapped = MappedFile::open(only_file());
+    const auto directory = read_packed_directory(mapped->bytes(), "f");
+    auto writer = PackedFileWriter::create(only_file(), directory->key, uint64_t{1} << 30);
+    ASSERT_TRUE(writer.has_value());
+    for (const auto& [name, matrix] : directory->matrices) {
+      const Bytes bytes = mapped->bytes().subspan(matrix.offset, matrix.n_bytes);
+      ASSERT_TRUE((*writer)->begin(matrix).has_value());
+      std::ranges::copy(bytes, *(*writer)->next(static_cast<int64_t>(bytes.size())));
+    }
+    ASSERT_TRUE((*writer)->flush().ok());
+    (*writer)->keep(found);
+    ASSERT_TRUE((*writer)->publish().ok());
+  }
 
   const std::string root_ = testing::TempDir() + "ruv_load_" + std::to_string(getpid());
   const std::string path_ = root_ + "/model.gguf";
@@ -399,6 +415,29 @@ TEST_F(LoadPacked, FilesThatLackAMatrixAreReplaced) {
   expect_same(*good, *again);
   EXPECT_EQ(problems_.size(), 1U);
   EXPECT_EQ(n_files(), 0U);
+}
+
+int64_t ahead_of(const Model& model) {
+  return static_cast<const CpuDevice&>(*model.device).ahead(model.output.dtype);
+}
+
+TEST_F(LoadPacked, DistancesOfThisProcessorAreKept) {
+  const auto first = load();
+  const uint64_t processor = first->device->processor_id();
+  const auto kept = read_packed_directory(MappedFile::open(only_file())->bytes(), "f")->read_ahead;
+  EXPECT_EQ(kept.processor_id, processor);
+  ASSERT_FALSE(kept.distances.empty());
+  for (const ReadAhead& distance : kept.distances) {
+    if (distance.dtype != first->output.dtype) continue;
+    EXPECT_EQ(distance.n_bytes, ahead_of(*first));
+  }
+  keep({processor, {{first->output.dtype, 777}}});
+  EXPECT_EQ(ahead_of(*load()), 777);
+  keep({processor + 1, {{first->output.dtype, 777}}});
+  const auto elsewhere = load();
+  EXPECT_NE(ahead_of(*elsewhere), 777) << "of another processor";
+  EXPECT_TRUE(elsewhere->from_packed_file);
+  expect_same(*first, *elsewhere);
 }
 
 TEST_F(LoadPacked, WithoutAFolderToWriteTheModelWorks) {

@@ -9,10 +9,11 @@
 namespace ruv {
 namespace {
 
-constexpr std::string_view kMagic = "RUVPACK1";
+constexpr std::string_view kMagic = "RUVPACK2";
 constexpr uint64_t kHeaderBytes = 64;
 constexpr uint64_t kMatrixBytes = 2 + 1 + 1 + 5 * 8;  // with an empty name
 constexpr uint64_t kAlignment = 4096;                 // of matrices and of the payload's end
+constexpr uint32_t kMostAhead = 1 << 20;
 constexpr uint64_t kStagingBytes = uint64_t{kMaxPackedSlice} + kPackedBlock;
 
 uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -29,7 +30,8 @@ void put(std::string& out, T number) {
 }
 
 std::string directory_text(const std::vector<uint64_t>& block_hashes,
-                           const std::vector<PackedMatrix>& matrices) {
+                           const std::vector<PackedMatrix>& matrices,
+                           const FoundReadAhead& read_ahead) {
   std::string out;
   for (const uint64_t hash : block_hashes) put(out, hash);
   for (const PackedMatrix& m : matrices) {
@@ -39,6 +41,12 @@ std::string directory_text(const std::vector<uint64_t>& block_hashes,
     put(out, m.mr);
     for (const uint64_t number : {m.n_out, m.n_in, m.rows_hash, m.n_bytes, m.offset})
       put(out, number);
+  }
+  put(out, read_ahead.processor_id);
+  put(out, static_cast<uint8_t>(read_ahead.distances.size()));
+  for (const ReadAhead& distance : read_ahead.distances) {
+    put(out, static_cast<uint8_t>(distance.dtype));
+    put(out, distance.n_bytes);
   }
   return out;
 }
@@ -58,6 +66,19 @@ Result<PackedMatrix> read_matrix(ByteReader& in, uint64_t payload_end) {
                       m.offset <= payload_end && m.n_bytes <= payload_end - m.offset;
   if (!inside) return in.error("offset", "a matrix outside the payload");
   return m;
+}
+
+Result<FoundReadAhead> read_found_read_ahead(ByteReader& in) {
+  FoundReadAhead found;
+  found.processor_id = TRY(in.read<uint64_t>("processor"));
+  const auto n = TRY(in.read<uint8_t>("number of distances"));
+  for (int i = 0; i < n; ++i) {
+    const auto dtype = TRY(in.read<uint8_t>("type of a distance"));
+    const auto n_bytes = TRY(in.read<uint32_t>("distance"));
+    if (n_bytes > kMostAhead) return in.error("distance", "farther than any that is tried");
+    found.distances.push_back({static_cast<DType>(dtype), n_bytes});
+  }
+  return found;
 }
 
 }  // namespace
@@ -98,7 +119,8 @@ Result<PackedDirectory> read_packed_directory(Bytes file, const std::string& sou
     if (!out.matrices.emplace(std::move(name), std::move(matrix)).second)
       return in.error("name", "two matrices of one name");
   }
-  if (in.remaining() != 0) return in.error("directory", "more bytes than matrices");
+  out.read_ahead = TRY(read_found_read_ahead(in));
+  if (in.remaining() != 0) return in.error("directory", "more bytes than it needs");
   return out;
 }
 
@@ -233,7 +255,7 @@ Status PackedFileWriter::flush() {
 }
 
 Status PackedFileWriter::publish() {
-  const std::string directory = directory_text(block_hashes_, matrices_);
+  const std::string directory = directory_text(block_hashes_, matrices_, read_ahead_);
   const uint64_t payload_end = position();
   TRY(file_.write_at(payload_end, as_bytes(directory)));
   std::string header(kMagic);

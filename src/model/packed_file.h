@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/thread.h"
 #include "base/worker_pool.h"
+#include "device/read_ahead.h"
 
 namespace ruv {
 
@@ -40,12 +41,19 @@ struct PackedMatrix {
   bool same_matrix(const PackedMatrix& other) const;
 };
 
+// What was fastest on a processor (Device::find_read_ahead).
+struct FoundReadAhead {
+  uint64_t processor_id = 0;
+  std::vector<ReadAhead> distances;
+};
+
 struct PackedDirectory {
   PackedKey key;
   uint64_t payload_end = 0;
   uint64_t directory_hash = 0;
   std::vector<uint64_t> block_hashes;
   std::map<std::string, PackedMatrix, std::less<>> matrices;
+  FoundReadAhead read_ahead;
 };
 // The directory of a whole file, every field checked against the bytes there are; hashes are read
 // and not compared. Fails: corrupt.
@@ -65,6 +73,7 @@ class PackedFile {
   SharedBytes bytes_of(const PackedMatrix& matrix) const;
   // The bytes of all matrices.
   std::vector<Bytes> parts() const;
+  const FoundReadAhead& read_ahead() const { return directory_.read_ahead; }
   const std::shared_ptr<const MappedFile>& file() const { return file_; }
 
  private:
@@ -94,6 +103,8 @@ class PackedFileWriter {
   const std::shared_ptr<const MappedFile>& mapping() const { return file_.mapping(); }
   // The bytes of all matrices so far.
   std::vector<Bytes> parts() const;
+  // For readers of the file.
+  void keep(FoundReadAhead found) { read_ahead_ = std::move(found); }
   // Adds directory and header and gives the file its name. Requires: flush() succeeded.
   Status publish();
 
@@ -108,6 +119,7 @@ class PackedFileWriter {
   PackedKey key_;
   uint64_t max_bytes_;
   std::vector<PackedMatrix> matrices_;
+  FoundReadAhead read_ahead_;
   std::vector<uint64_t> block_hashes_;  // the writing thread's between hand_over() and wait()
   Buffer front_;                        // being filled
   Buffer back_;                         // being written

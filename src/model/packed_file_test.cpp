@@ -13,6 +13,7 @@ namespace ruv {
 namespace {
 
 constexpr PackedKey kKey{{1, 2}};
+const FoundReadAhead kFound = {77, {{DType::q8_0, 512}, {DType::f16, 1 << 20}}};
 
 PackedMatrix matrix_of(const std::string& name, uint64_t n_bytes) {
   return {.name = name,
@@ -55,6 +56,7 @@ class PackedFiles : public testing::Test {
       }
     }
     ASSERT_TRUE(to->flush().ok());
+    to->keep(kFound);
     for (size_t m = 0; m < sizes.size(); ++m) expect_pattern(m, matrices[m], sizes[m]);
     ASSERT_TRUE(to->publish().ok());
   }
@@ -89,6 +91,8 @@ TEST_F(PackedFiles, GiveBackWhatWasWritten) {
     ASSERT_NE(found, nullptr) << m;
     expect_pattern(m, file->bytes_of(*found), sizes[m]);
   }
+  EXPECT_EQ(file->read_ahead().processor_id, kFound.processor_id);
+  EXPECT_EQ(file->read_ahead().distances, kFound.distances);
 }
 
 TEST_F(PackedFiles, FindOnlyWhatAgreesInEverything) {
@@ -174,7 +178,7 @@ TEST_F(PackedFiles, WriterThatStopsLeavesNothing) {
 // What the fuzzer's seeds and the format's description say, byte by byte.
 TEST(PackedDirectory, RefusesCountsAndPlacesBeyondTheFile) {
   const auto file_with = [](uint64_t n_matrices, uint64_t payload_end, const std::string& rest) {
-    std::string out = "RUVPACK1";
+    std::string out = "RUVPACK2";
     const uint64_t n_directory = rest.size();
     for (const uint64_t n :
          {n_matrices, uint64_t{1}, uint64_t{2}, payload_end, n_directory, uint64_t{0}, uint64_t{0}})
@@ -191,20 +195,34 @@ TEST(PackedDirectory, RefusesCountsAndPlacesBeyondTheFile) {
   const auto reads = [](const std::string& file) {
     return read_packed_directory(as_bytes(file), "f").has_value();
   };
-  EXPECT_TRUE(reads(file_with(0, kPackedBlock, "")));
-  EXPECT_TRUE(reads(file_with(1, kPackedBlock, entry(0, kPackedBlock))));
-  EXPECT_FALSE(reads(file_with(1, kPackedBlock, entry(1, kPackedBlock)))) << "one byte too many";
-  EXPECT_FALSE(reads(file_with(1, kPackedBlock, entry(0, 0)))) << "in the header";
-  EXPECT_FALSE(reads(file_with(1, kPackedBlock, entry(0, kPackedBlock + 4096)))) << "behind";
-  EXPECT_FALSE(reads(file_with(1, kPackedBlock, entry(~uint64_t{0} - 4095, kPackedBlock))));
-  EXPECT_FALSE(reads(file_with(2, kPackedBlock, entry(0, kPackedBlock)))) << "one is missing";
-  EXPECT_FALSE(reads(file_with(~uint64_t{0}, kPackedBlock, entry(0, kPackedBlock))));
-  EXPECT_FALSE(reads(file_with(2, kPackedBlock, entry(0, kPackedBlock) + entry(0, kPackedBlock))))
-      << "twice the same name";
-  EXPECT_FALSE(reads(file_with(0, kPackedBlock, "x"))) << "one byte more";
-  EXPECT_FALSE(reads(file_with(0, kPackedBlock + 1, "")));
-  EXPECT_FALSE(reads(file_with(0, ~uint64_t{0} - 4095, "")));
-  EXPECT_FALSE(reads(file_with(0, 0, "")));
+  const auto found = [](uint8_t n, uint32_t n_bytes) {  // and one distance
+    std::string out(8, '\7');
+    out.append(reinterpret_cast<const char*>(&n), 1);
+    out += '\10';
+    return out.append(reinterpret_cast<const char*>(&n_bytes), 4);
+  };
+  const std::string none(9, '\0');
+  EXPECT_TRUE(reads(file_with(0, kPackedBlock, none)));
+  EXPECT_TRUE(reads(file_with(1, kPackedBlock, entry(0, kPackedBlock) + none)));
+  EXPECT_FALSE(reads(file_with(1, kPackedBlock, entry(1, kPackedBlock) + none)))
+      << "one byte too many";
+  EXPECT_FALSE(reads(file_with(1, kPackedBlock, entry(0, 0) + none))) << "in the header";
+  EXPECT_FALSE(reads(file_with(1, kPackedBlock, entry(0, kPackedBlock + 4096) + none))) << "behind";
+  EXPECT_FALSE(reads(file_with(1, kPackedBlock, entry(~uint64_t{0} - 4095, kPackedBlock) + none)));
+  EXPECT_FALSE(reads(file_with(2, kPackedBlock, entry(0, kPackedBlock) + none)))
+      << "one is missing";
+  EXPECT_FALSE(reads(file_with(~uint64_t{0}, kPackedBlock, entry(0, kPackedBlock) + none)));
+  const std::string twice = entry(0, kPackedBlock) + entry(0, kPackedBlock);
+  EXPECT_FALSE(reads(file_with(2, kPackedBlock, twice + none))) << "twice the same name";
+  EXPECT_TRUE(reads(file_with(0, kPackedBlock, found(1, 1 << 20))));
+  EXPECT_FALSE(reads(file_with(0, kPackedBlock, found(1, (1 << 20) + 1)))) << "too far";
+  EXPECT_FALSE(reads(file_with(0, kPackedBlock, found(2, 1)))) << "a distance is missing";
+  EXPECT_FALSE(reads(file_with(0, kPackedBlock, found(0, 1)))) << "one too many";
+  EXPECT_FALSE(reads(file_with(0, kPackedBlock, ""))) << "no distances";
+  EXPECT_FALSE(reads(file_with(0, kPackedBlock, none + "x"))) << "one byte more";
+  EXPECT_FALSE(reads(file_with(0, kPackedBlock + 1, none)));
+  EXPECT_FALSE(reads(file_with(0, ~uint64_t{0} - 4095, none)));
+  EXPECT_FALSE(reads(file_with(0, 0, none)));
 }
 
 }  // namespace

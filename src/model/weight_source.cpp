@@ -337,12 +337,17 @@ Result<Weight> WeightSource::pack(const MatrixRows& matrix) {
     weight.plain = TRY(take_rows(matrix, row_bytes));
     return weight;
   }
+  weight.packed = TRY(packed_memory(weight, matrix));
+  packed_.push_back(weight);
+  return weight;
+}
+
+Result<DeviceMemory> WeightSource::packed_memory(const Weight& weight, const MatrixRows& matrix) {
   std::optional<PackedMatrix> entry;
   if (plan_.from != nullptr || plan_.to != nullptr) entry = entry_of(*file_, weight, matrix);
   if (entry && plan_.from != nullptr) {
     if (const PackedMatrix* const found = plan_.from->find(*entry); found != nullptr) {
-      weight.packed = TRY(device_->take(plan_.from->bytes_of(*found)));
-      return weight;
+      return device_->take(plan_.from->bytes_of(*found));
     }
     ++n_lacking_;
   }
@@ -351,16 +356,14 @@ Result<Weight> WeightSource::pack(const MatrixRows& matrix) {
     const SharedBytes bytes = TRY(plan_.to->begin(std::move(*entry)));
     if (device_->shares_memory()) {
       TRY(pack_slices(weight, matrix, nullptr));
-      weight.packed = TRY(device_->take(bytes));
-      return weight;
+      return device_->take(bytes);
     }
   }
   Buffer own = TRY(Buffer::allocate(weight.packed_bytes()));
   TRY(pack_slices(weight, matrix, own.get()));
   // The file can be read only when it is complete.
   if (writes) TRY(write_copy(own));
-  weight.packed = TRY(device_->take(SharedBytes(std::move(own))));
-  return weight;
+  return device_->take(SharedBytes(std::move(own)));
 }
 
 Result<Weight> WeightSource::lookup(const MatrixRows& matrix) {

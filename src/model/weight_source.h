@@ -81,6 +81,8 @@ class WeightSource {
   // packed file lacks is packed into memory of its own, and counted.
   Result<Weight> pack(const MatrixRows& matrix);
   int64_t n_lacking() const { return n_lacking_; }
+  // All that pack() made that is packed.
+  const std::vector<Weight>& packed() const { return packed_; }
   bool skips_experts() const { return plan_.plain; }
   // The matrix in float32; without numbers where only shapes are wanted. Fails: out_of_memory.
   Result<MatrixRows> as_f32(MatrixRows matrix) const;
@@ -100,6 +102,7 @@ class WeightSource {
   Result<PlainRows> take_rows(const MatrixRows& matrix, int64_t row_bytes) const;
   Status make(const MatrixRows& matrix, Range rows) const;
   Result<MatrixRows> matrix_of(const TensorInfo& tensor, int64_t n_out, int64_t n_in) const;
+  Result<DeviceMemory> packed_memory(const Weight& weight, const MatrixRows& matrix);
   Status pack_slices(const Weight& weight, const MatrixRows& matrix, std::byte* to);
   Status write_copy(const Buffer& packed);
   void ready(int64_t n_bytes);
@@ -113,6 +116,7 @@ class WeightSource {
   mutable std::set<std::string, std::less<>> used_;
   std::vector<std::string> faulty_;  // beginnings of names that were asked for in vain
   int64_t n_lacking_ = 0;
+  std::vector<Weight> packed_;
   int64_t n_unreturned_ = 0;  // bytes packed since pages were last given back
   uintptr_t asked_ = 0;       // the address of the row from which more was asked for last
 };

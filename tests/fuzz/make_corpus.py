@@ -315,11 +315,14 @@ def packed_file_seeds():
     """Header, a byte for the payload's length in blocks less one, directory: see the target."""
     block, entry = 2 << 20, "<H1sBB5Q"
 
-    def packed(n_blocks, *matrices):
+    def packed(n_blocks, *matrices, distances=()):
         directory = bytes(8 * (n_blocks - 1))
         for i, (n_bytes, offset) in enumerate(matrices):
             directory += struct.pack(entry, 1, bytes([97 + i]), 8, 16, 2, 32, 5, n_bytes, offset)
-        header = struct.pack("<8s7Q", b"RUVPACK1", len(matrices), 1, 2, n_blocks * block,
+        directory += struct.pack("<QB", 9, len(distances))
+        for dtype, n_bytes in distances:
+            directory += struct.pack("<BI", dtype, n_bytes)
+        header = struct.pack("<8s7Q", b"RUVPACK2", len(matrices), 1, 2, n_blocks * block,
                              len(directory), 0, 0)
         return header + bytes([n_blocks - 1]) + directory
 
@@ -327,6 +330,7 @@ def packed_file_seeds():
     yield "one", packed(2, (block, block))
     yield "three", packed(2, (4096, block), (0, 2 * block), (block - 4096, block + 4096))
     yield "behind", packed(2, (block, block + 4096))
+    yield "distances", packed(2, (block, block), distances=[(8, 512), (1, 1 << 20)])
 
 
 def session_file_seeds():

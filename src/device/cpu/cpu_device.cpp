@@ -3,9 +3,42 @@
 #include <cstring>
 
 #include "base/machine.h"
+#include "device/cpu/ahead_search.h"
 #include "device/cpu/cpu_ops.h"
+#include "kernels/processor.h"
 
 namespace ruv {
+
+CpuDevice::CpuDevice(const Kernels& kernels, uint64_t shift)
+    : kernels_(&kernels), packing_(kernels), shift_(shift) {
+  for (const GemmKernel& kernel : kernels.gemm) {
+    ahead_[static_cast<size_t>(kernel.weight)] = static_cast<uint32_t>(kernel.ahead);
+  }
+}
+
+std::vector<ReadAhead> CpuDevice::find_read_ahead(std::span<const Weight> weights,
+                                                  int64_t min_bytes, WorkerPool& threads) const {
+  std::vector<PackedGroups> packed;
+  for (const Weight& weight : weights) {
+    if (!weight.is_packed() || weight.packed.n_bytes == 0) continue;
+    packed.push_back(
+        {kernel_of(weight), weight.n_in, weight.n_groups(), pointer(weight.packed.start)});
+  }
+  std::vector<ReadAhead> found;
+  for (const AheadSamples& samples : ahead_samples(packed, min_bytes, threads.n_threads())) {
+    found.push_back({samples.kernel->weight,
+                     static_cast<uint32_t>(search_ahead(samples, threads, SteadyClock()))});
+  }
+  return found;
+}
+
+void CpuDevice::use_read_ahead(std::span<const ReadAhead> distances) {
+  for (const ReadAhead& distance : distances) {
+    ahead_[static_cast<size_t>(distance.dtype)] = distance.n_bytes;
+  }
+}
+
+uint64_t CpuDevice::processor_id() const { return ruv::processor_id(); }
 
 Result<DeviceMemory> CpuDevice::allocate(int64_t n_bytes) {
   auto owner = std::make_shared<const Buffer>(TRY(Buffer::allocate(n_bytes)));

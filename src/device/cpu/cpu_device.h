@@ -2,6 +2,9 @@
 // constant, 0 but in tests: any other makes each use of an address by the host a fault.
 #pragma once
 
+#include <array>
+#include <atomic>
+
 #include "device/cpu/cpu_packing.h"
 
 namespace ruv {
@@ -10,8 +13,7 @@ class ProductWatcher;
 
 class CpuDevice : public Device {
  public:
-  explicit CpuDevice(const Kernels& kernels, uint64_t shift = 0)
-      : kernels_(&kernels), packing_(kernels), shift_(shift) {}
+  explicit CpuDevice(const Kernels& kernels, uint64_t shift = 0);
 
   Result<DeviceMemory> allocate(int64_t n_bytes) override;
   Result<DeviceMemory> take(SharedBytes bytes) override;
@@ -24,10 +26,18 @@ class CpuDevice : public Device {
   int64_t memory_bytes() const override;
   bool shares_memory() const override { return shift_ == 0; }
   const Packing& packing() const override { return packing_; }
+  std::vector<ReadAhead> find_read_ahead(std::span<const Weight> weights, int64_t min_bytes,
+                                         WorkerPool& threads) const override;
+  void use_read_ahead(std::span<const ReadAhead> distances) override;
+  uint64_t processor_id() const override;
   Result<std::unique_ptr<Ops>> make_ops(WorkerPool& threads, KvPages& pages,
                                         const OpsLimits& limits) override;
 
   const Kernels& kernel_table() const { return *kernels_; }
+  // GemmArgs::ahead of products with packed weights of a format.
+  int64_t ahead(DType weight) const {
+    return ahead_[static_cast<size_t>(weight)].load(std::memory_order_relaxed);
+  }
   // Operations that are made from now on show the inputs of all products to it, which must outlive
   // them; null: they do not.
   void watch(ProductWatcher* watcher) { watcher_ = watcher; }
@@ -46,6 +56,7 @@ class CpuDevice : public Device {
   CpuPacking packing_;
   uint64_t shift_;
   ProductWatcher* watcher_ = nullptr;
+  std::array<std::atomic<uint32_t>, 256> ahead_ = {};  // by DType
 };
 
 // The CPU with a table of kernels. Test programs have one of their own, with shifted addresses.

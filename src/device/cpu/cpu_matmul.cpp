@@ -190,7 +190,7 @@ void CpuOps::multiply(const Product& product, View x, const Buffer& act, Piece p
          .n_rows = product.out.n_rows,
          .act_stride = act_stride,
          .out_stride = product.out.n_cols,
-         .ahead = kernel->ahead});
+         .ahead = device_->ahead(kernel->weight)});
   }
   add_bias(product.out, *product.bias, groups.begin * mr, std::min(weight.n_out, groups.end * mr));
 }
