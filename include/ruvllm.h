@@ -115,7 +115,7 @@ typedef void (*ruvllm_progress)(double share, void* user);
      draft_model      path of a smaller model, or of a head, that drafts tokens
      draft_head       false: layers of the file that draft tokens are left out
      ignore_keys      list of keys of the file that are taken as absent
-     portable         true: the same bytes as every other machine, also with bf16 weights
+     portable         true: the same bytes as every other machine, also with f16 and bf16 weights
      name             of the model in requests and answers; absent: the file's
      adapters         object of names and paths: adapters (LoRA) that requests name in `lora`, or
                       as their model

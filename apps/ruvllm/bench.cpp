@@ -60,18 +60,23 @@ int64_t weight_file_bytes_per_token(const Model& model) {
 // it is multiplied in. Attention is not counted; the output matrix meets the last token only.
 double least_prefill_seconds(const Model& model, BenchReport& report) {
   const MachineLimits& m = report.machine;
-  const bool has_bf16 = m.bf16_gop_s > 0;
-  std::array<double, 2> operations{};  // integer, float
+  double int8 = 0, bf16 = 0, f32 = 0;  // operations
   for_each_used(model, [&](const Weight& w) {
-    const bool is_integer = w.is_packed() && kernel_of(w)->act == ActFormat::q8;
-    operations[is_integer ? 0 : 1] += 2.0 * static_cast<double>(w.n_out * w.n_in);
+    const ActFormat act = w.is_packed() ? kernel_of(w)->act : ActFormat::f32;
+    double& operations = act == ActFormat::q8 ? int8 : act == ActFormat::bf16 ? bf16 : f32;
+    operations += 2.0 * static_cast<double>(w.n_out * w.n_in);
   });
-  const char* float_name = has_bf16 ? "bf16" : "f32";
-  report.prefill_limit = operations[1] == 0   ? std::string("int8")
-                         : operations[0] == 0 ? std::string(float_name)
-                                              : std::string("int8 and ") + float_name;
-  return 1e-9 *
-         (operations[0] / m.int8_gop_s + operations[1] / (has_bf16 ? m.bf16_gop_s : m.f32_gop_s));
+  double seconds = 0;
+  report.prefill_limit.clear();
+  const auto add = [&](const char* name, double operations, double gop_s) {
+    if (operations == 0) return;
+    report.prefill_limit += (report.prefill_limit.empty() ? "" : " and ") + std::string(name);
+    seconds += 1e-9 * operations / gop_s;
+  };
+  add("int8", int8, m.int8_gop_s);
+  add("bf16", bf16, m.bf16_gop_s);
+  add("f32", f32, m.f32_gop_s);
+  return seconds;
 }
 
 // A peak is what the machine can do undisturbed: the best of all calls.

@@ -67,9 +67,10 @@ void add_load_flags(CommandLine& line, LoadCall& call) {
       "The type that matrices of floats get as they load, as `ruvllm quantize` has them; auto: "
       "the best one that fits three quarters of the memory, where floats do not; off: none");
   line.choices(weight_types());
-  line.flag("--portable", call.portable,
-            "Compute the same bytes as every other machine also with bf16 weights; where the "
-            "processor multiplies pairs of bf16, such models are mostly slower then");
+  line.flag(
+      "--portable", call.portable,
+      "Compute the same bytes as every other machine also with f16 and bf16 weights; where the "
+      "processor multiplies pairs of bf16, such models are mostly slower then");
   line.flag("--no-draft-head", call.no_draft_head,
             "Leave out the layers of the file that draft tokens; it saves their memory");
   add_ignore_flag(line, call.ignored_keys);

@@ -45,9 +45,10 @@ struct LoadOptions {
   // Instruction set to pack for: "ref", "avx2", "avx512", "neon"; empty: the best of this machine
   // (or what the environment variable RUV_ISA names).
   std::string isa;
-  // Computes the same bytes as every other machine. Only models with bf16 weights, on processors
-  // that multiply pairs of bf16 (AVX512-BF16), do not do so otherwise: without it their prompts are
-  // read faster, with activations rounded to bf16. Not read where `isa` is given.
+  // Computes the same bytes as every other machine. Only models with f16 or bf16 weights, on
+  // processors that multiply pairs of bf16 (AVX512-BF16), do not do so otherwise: without it their
+  // prompts are read faster, with weights and activations rounded to bf16. Not read where `isa` is
+  // given.
   bool portable = false;
   bool draft_head = true;  // layers that predict tokens further ahead are loaded, and draft
   std::string draft_head_file = {};  // in their place, a head that is_draft_head(); empty: none

@@ -226,7 +226,7 @@ struct Kernels {
   // "ref", "avx2", "avxvnni", "avx512bw", "avx512", "avx512bf16", "neon", "neon_i8mm"
   const char* isa = nullptr;
   // It computes the bytes that every other table with this computes. Only avx512bf16 does not: it
-  // multiplies bf16 weights by activations rounded to bf16.
+  // multiplies bf16 weights, and f16 weights rounded to bf16, by activations rounded to bf16.
   bool portable = true;
   std::span<const GemmKernel> gemm = {};
 

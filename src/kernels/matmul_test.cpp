@@ -21,14 +21,18 @@ struct Expected {
   std::vector<double> magnitude;  // Σ|w·a|
 };
 
-Expected expect(const Format& format, const std::vector<std::byte>& weights, const QuantizedRows& a,
-                int64_t k) {
+Expected expect(const GemmKernel& row, const std::vector<std::byte>& weights,
+                const QuantizedRows& a, int64_t k) {
+  const Format& format = format_of(row.weight);
   Expected e;
   e.sum.resize(kMaxRows * kMaxOut);
   e.magnitude.resize(kMaxRows * kMaxOut);
   std::vector<float> w(static_cast<size_t>(k));
   for (int64_t o = 0; o < kMaxOut; ++o) {
     format.decode(weights.data() + o * format.bytes_of(k), w.data(), k);
+    if (row.act == ActFormat::bf16) {  // both factors are
+      for (float& x : w) x = f32_from_bf16(bf16_from_f32(x));
+    }
     for (int64_t r = 0; r < kMaxRows; ++r) {
       double sum = 0;
       double magnitude = 0;
@@ -78,7 +82,7 @@ TEST_P(Matmul, MatchesDecodedWeights) {
       Rng rng(static_cast<uint64_t>(k) * 131 + static_cast<uint64_t>(row.weight));
       const auto weights = random_weights(format, kMaxOut, k, rng);
       const QuantizedRows a = random_activations(row.act, kMaxRows, k, rng);
-      const Expected e = expect(format, weights, a, k);
+      const Expected e = expect(row, weights, a, k);
       for (const int64_t n_out : {0, 1, row.mr - 1, row.mr, row.mr + 1, kMaxOut}) {
         const Packed p = pack(row, weights, n_out, k);
         for (const int64_t n_rows : {0, 1, 2, 3, 7, kMaxRows}) {
@@ -122,7 +126,7 @@ TEST_P(Matmul, EncodedWeightsMatch) {
     }
     const QuantizedRows a = random_activations(row.act, kMaxRows, kK, rng);
     const Packed p = pack(row, weights, kMaxOut, kK);
-    check_shape(row, p, a, expect(format, weights, a, kK), kMaxRows, kMaxOut, kK);
+    check_shape(row, p, a, expect(row, weights, a, kK), kMaxRows, kMaxOut, kK);
     if (HasFatalFailure()) return;
   }
 }

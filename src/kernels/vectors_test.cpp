@@ -737,8 +737,10 @@ TEST(Dispatch, PortableTableIsTheBestOfThem) {
     EXPECT_EQ(&portable_kernels(), &kernels());
   }
   for (const Kernels* k : all_kernels()) {
-    const bool rounds = find_gemm(*k, DType::bf16)->act == ActFormat::bf16;
-    EXPECT_EQ(k->portable, !rounds) << k->isa;
+    for (const DType weight : {DType::f16, DType::bf16}) {
+      const bool rounds = find_gemm(*k, weight)->act == ActFormat::bf16;
+      EXPECT_EQ(k->portable, !rounds) << k->isa;
+    }
   }
 }
 

@@ -325,9 +325,10 @@ void bind_pairs(Model& m) {
 
 // Where no weight is multiplied in a way of this machine's own, being portable costs nothing.
 DeviceChoice choice_of(const LoadOptions& options, const ModelFile& file) {
-  const bool has_bf16 = std::ranges::any_of(
-      file.tensors(), [](const TensorInfo& t) { return t.dtype == DType::bf16; });
-  return {.isa = options.isa, .portable = options.portable || !has_bf16};
+  const bool has_pairs = std::ranges::any_of(file.tensors(), [](const TensorInfo& t) {
+    return (t.dtype == DType::bf16 || t.dtype == DType::f16) && t.shape.size() > 1;
+  });
+  return {.isa = options.isa, .portable = options.portable || !has_pairs};
 }
 
 void collect_remarks(Model& m, const LoadOptions& options) {

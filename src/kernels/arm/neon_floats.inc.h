@@ -13,8 +13,8 @@ requires(V::kMultipliesByLane) struct FloatSteps<V, F, R, N> {
   static constexpr int kVector = F::kLaneBytes * V::kLanes;
   static constexpr int kStep = kFloatVectors * kVector;
 
-  RUV_INLINE static void add(const std::byte* w, int64_t ahead, const float* const (&x)[R],
-                             int64_t, int64_t n, typename V::F (&acc)[R][N]) {
+  RUV_INLINE static void add(const std::byte* w, int64_t ahead, const float* const (&x)[R], int64_t,
+                             int64_t n, typename V::F (&acc)[R][N]) {
     int64_t k = 0;
     for (; k + 4 <= n; k += 4, w += 4 * kStep) {
       if constexpr (R <= 4 && F::kAsksAhead) {

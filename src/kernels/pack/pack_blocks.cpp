@@ -193,23 +193,38 @@ int64_t packed_bf16_pair_bytes(int64_t k) {
   return (k + 1) / 2 * kLanes * 4;
 }
 
-template <int kLanes>
-void pack_bf16_pairs(std::byte* group, const std::byte* const* rows, int64_t k) {
-  constexpr int64_t kRun = 16;  // pairs of one row at a time: short, to stay in the cache
-  const int64_t pairs = (k + 1) / 2;
-  for (int64_t from = 0; from < pairs; from += kRun) {
-    const int64_t end = pairs - from < kRun ? pairs : from + kRun;
+// Numbers of 16 bits, each converted.
+template <int kLanes, class Convert>
+void pack_pairs(std::byte* group, const std::byte* const* rows, int64_t k, Convert convert) {
+  constexpr int64_t kRun = 32;  // numbers of one row at a time: short, to stay in the cache
+  for (int64_t from = 0; from < k; from += kRun) {
+    const int64_t end = k - from < kRun ? k : from + kRun;
     for (int lane = 0; lane < kLanes; ++lane) {
-      for (int64_t i = from; i < end; ++i) {
-        std::byte* to = group + (i * kLanes + lane) * 4;
-        std::memset(to, 0, 4);
-        if (rows[lane] != nullptr) std::memcpy(to, rows[lane] + i * 4, 2 * i + 1 < k ? 4 : 2);
+      for (int64_t i = from; i < end; i += 2) {
+        uint16_t pair[2] = {0, 0};
+        if (rows[lane] != nullptr) {
+          std::memcpy(pair, rows[lane] + i * 2, i + 1 < k ? 4 : 2);
+          for (uint16_t& bits : pair) bits = convert(bits);
+        }
+        std::memcpy(group + (i / 2 * kLanes + lane) * 4, pair, 4);
       }
     }
   }
 }
+
+template <int kLanes>
+void pack_bf16_pairs(std::byte* group, const std::byte* const* rows, int64_t k) {
+  pack_pairs<kLanes>(group, rows, k, [](uint16_t bits) { return bits; });
+}
+
+template <int kLanes>
+void pack_f16_as_bf16_pairs(std::byte* group, const std::byte* const* rows, int64_t k) {
+  pack_pairs<kLanes>(group, rows, k,
+                     [](uint16_t bits) { return bf16_from_f32(f32_from_f16(bits)); });
+}
 template int64_t packed_bf16_pair_bytes<64>(int64_t);
 template void pack_bf16_pairs<64>(std::byte*, const std::byte* const*, int64_t);
+template void pack_f16_as_bf16_pairs<64>(std::byte*, const std::byte* const*, int64_t);
 
 void pack_q8_0_offset_16(std::byte* group, const std::byte* const* rows, int64_t k) {
   pack_rows<FormatOf<DType::q8_0>, 16>(group, rows, k, kSignBits);

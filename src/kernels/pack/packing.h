@@ -42,6 +42,11 @@ int64_t packed_bf16_pair_bytes(int64_t k);
 template <int kLanes>
 void pack_bf16_pairs(std::byte* group, const std::byte* const* rows, int64_t k);
 
+// f16 in the same way, each number rounded to bf16: 3 of its 10 bits after the point are lost, and
+// nothing overflows.
+template <int kLanes>
+void pack_f16_as_bf16_pairs(std::byte* group, const std::byte* const* rows, int64_t k);
+
 // q8_0 with every number stored as value + 128, for dot products of unsigned by signed bytes.
 void pack_q8_0_offset_16(std::byte* group, const std::byte* const* rows, int64_t k);
 

@@ -1,5 +1,6 @@
-// AVX-512 matmul of bf16 weights by activations rounded to bf16: pairs of products added up in
-// float32, twice as many a cycle as float32 multiply-adds. Needs BF16.
+// AVX-512 matmul of bf16 weights, and of f16 weights rounded to bf16, by activations rounded to
+// bf16: pairs of products added up in float32, twice as many a cycle as float32 multiply-adds.
+// Needs BF16.
 #include "kernels/generic/gemm_float.inc.h"
 #include "kernels/isa.h"
 #include "kernels/x86/avx512.inc.h"
@@ -18,10 +19,18 @@ struct Avx512Bf16 : Avx512 {
   }
 };
 
-constexpr GemmKernel kRows[] = {{DType::bf16, ActFormat::bf16, kFloatVectors* Avx512::kLanes,
-                                 packed_bf16_pair_bytes<64>, pack_bf16_pairs<64>,
-                                 multiply_float<Avx512Bf16, PairFormat<Avx512Bf16>>,
-                                 Avx512::kFloatPrefetch}};
+constexpr GemmKernel pair_row(DType weight, decltype(GemmKernel::pack) pack) {
+  return {weight,
+          ActFormat::bf16,
+          kFloatVectors * Avx512::kLanes,
+          packed_bf16_pair_bytes<64>,
+          pack,
+          multiply_float<Avx512Bf16, PairFormat<Avx512Bf16>>,
+          Avx512::kFloatPrefetch};
+}
+
+constexpr GemmKernel kRows[] = {pair_row(DType::bf16, pack_bf16_pairs<64>),
+                                pair_row(DType::f16, pack_f16_as_bf16_pairs<64>)};
 
 int64_t bf16_peak(int64_t rounds, float* sink) {
   __m512 acc[16];
