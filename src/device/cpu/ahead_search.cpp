@@ -9,11 +9,11 @@ namespace ruv {
 namespace {
 
 constexpr int64_t kDistances[] = {512, 1024, 2048, 4096, 8192, 16384};
-constexpr int kRounds = 31;
+constexpr int kRounds = 45;
 constexpr int kFewestRounds = 9;
 constexpr int64_t kMostNs = 200'000'000;
-constexpr double kGain = 1.03;
-constexpr double kGainAgain = 1.02;
+constexpr double kGain = 1.05;
+constexpr double kGainAgain = 1.04;
 
 class AheadTrials {
  public:

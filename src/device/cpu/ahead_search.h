@@ -32,8 +32,8 @@ std::vector<AheadSamples> ahead_samples(std::span<const PackedGroups> matrices, 
                                         int n_threads);
 
 // One row is multiplied by slice after slice on all threads, the distances by turns. The kernel's
-// own distance is kept unless another is faster by 3 % in the median of neighbouring trials, and
-// still by 2 % when both are tried again. Time: some 250 slices are read, for at most 0.4 s.
+// own distance is kept unless another is faster by 5 % in the median of neighbouring trials, and
+// still by 4 % when both are tried again. Time: some 400 slices are read, for at most 0.4 s.
 // Requires: slices that together are far larger than caches, or what is measured are these.
 int64_t search_ahead(const AheadSamples& samples, WorkerPool& pool, const Clock& clock);
 

@@ -54,12 +54,12 @@ TEST(AheadSearch, TakesTheFastestDistance) {
 }
 
 TEST(AheadSearch, KeepsTheUsualDistanceForASmallGain) {
-  EXPECT_EQ(searched({.fastest = 512, .gain_percent = 2}), kTrial.ahead);
-  EXPECT_EQ(searched({.fastest = 512, .gain_percent = 4}), 512);
+  EXPECT_EQ(searched({.fastest = 512, .gain_percent = 4}), kTrial.ahead);
+  EXPECT_EQ(searched({.fastest = 512, .gain_percent = 6}), 512);
 }
 
 TEST(AheadSearch, TriesAGainAgain) {
-  EXPECT_EQ(searched({.fastest = 512, .gain_percent = 10, .gain_from_call = 6 * 31}), kTrial.ahead);
+  EXPECT_EQ(searched({.fastest = 512, .gain_percent = 10, .gain_from_call = 6 * 45}), kTrial.ahead);
 }
 
 TEST(AheadSearch, SamplesAreSlicesOfTheCommonestShapeOfAFormat) {
