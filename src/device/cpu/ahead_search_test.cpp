@@ -8,13 +8,14 @@
 namespace ruv {
 namespace {
 
-// A kernel that takes a time of its own for each distance, on a clock that only it advances.
+// A kernel whose calls take less time at one distance, on a clock that only they advance.
 struct Trial {
   int64_t now = 0;
   int64_t n_calls = 0;
   int64_t fastest = 0;
-  int64_t gain_percent = 0;          // of the fastest over all others
-  int64_t gain_from_call = 1 << 30;  // from this call on there is none
+  int64_t gain_percent = 0;           // of the fastest over all others
+  int64_t gain_until_call = 1 << 30;  // from then on there is none
+  int64_t call_ns = 100'000;
 };
 Trial trial;
 
@@ -24,10 +25,10 @@ class TrialClock final : public Clock {
 };
 
 void run_trial(const GemmArgs& args) {
-  const bool gains = args.ahead == trial.fastest && trial.n_calls < trial.gain_from_call;
-  trial.now += gains ? 100'000 * 100 / (100 + trial.gain_percent) : 100'000;
+  const bool gains = args.ahead == trial.fastest && trial.n_calls < trial.gain_until_call;
+  trial.now += gains ? trial.call_ns * 100 / (100 + trial.gain_percent) : trial.call_ns;
   // Every seventh call is held up.
-  if (++trial.n_calls % 7 == 0) trial.now += 1'000'000;
+  if (++trial.n_calls % 7 == 0) trial.now += 10 * trial.call_ns;
 }
 
 constexpr GemmKernel kTrial = {.weight = DType::q8_0,
@@ -59,7 +60,14 @@ TEST(AheadSearch, KeepsTheUsualDistanceForASmallGain) {
 }
 
 TEST(AheadSearch, TriesAGainAgain) {
-  EXPECT_EQ(searched({.fastest = 512, .gain_percent = 10, .gain_from_call = 6 * 45}), kTrial.ahead);
+  EXPECT_EQ(searched({.fastest = 512, .gain_percent = 10, .gain_until_call = 6 * 45}),
+            kTrial.ahead);
+}
+
+TEST(AheadSearch, KeepsTheUsualDistanceWhereTimeIsUp) {
+  EXPECT_EQ(searched({.fastest = 512, .gain_percent = 50, .call_ns = 1'000'000}), 512);
+  EXPECT_EQ(searched({.fastest = 512, .gain_percent = 50, .call_ns = 20'000'000}), kTrial.ahead);
+  EXPECT_LT(trial.now, 2'000'000'000) << "it ends after the round in which time is up";
 }
 
 TEST(AheadSearch, SamplesAreSlicesOfTheCommonestShapeOfAFormat) {
