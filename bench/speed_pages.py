@@ -40,7 +40,7 @@ def readme_table(root=ROOT):
 
 
 def measure(ik):
-    has_avx512 = "avx512vnni" in pathlib.Path("/proc/cpuinfo").read_text()
+    has_avx512 = " avx512bw " in pathlib.Path("/proc/cpuinfo").read_text()
     _, page, suite = PAGES[0 if has_avx512 else 1]
     command = [sys.executable, str(ROOT / "bench/compare.py"), "--suite", suite, "--into", str(ROOT / page)]
     subprocess.run(command + (["--ik", str(ik)] if ik else []), check=True)

@@ -77,17 +77,18 @@ TEST(ModelFile, ExpectsReadsInsideOfItsFilesOnly) {
 // that a mistake of ours is not taken for a file system that keeps its files there.
 bool is_out_of_memory(int fd, off_t begin, size_t n_bytes) {
   void* const mapped = ::mmap(nullptr, n_bytes, PROT_READ, MAP_SHARED, fd, begin);
+  EXPECT_NE(mapped, MAP_FAILED);
   std::vector<unsigned char> pages(n_bytes / static_cast<size_t>(::sysconf(_SC_PAGESIZE)));
-  const int said = ::mincore(mapped, n_bytes, pages.data());
+  EXPECT_EQ(::mincore(mapped, n_bytes, pages.data()), 0);
   ::munmap(mapped, n_bytes);
-  return said == 0 &&
-         std::ranges::none_of(pages, [](unsigned char page) { return (page & 1) != 0; });
+  return std::ranges::none_of(pages, [](unsigned char page) { return (page & 1) != 0; });
 }
 
 // Gives the memory of a file back until this part of it stays out for a while: reading ahead that
 // has begun still brings pages in. Returns whether it did.
 bool leaves_memory(const std::string& path, off_t begin, size_t n_bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY);
+  EXPECT_EQ(::fsync(fd), 0);  // what is not written yet cannot be given back
   bool stays_out = false;
   for (int i = 0; i < 100 && !stays_out; ++i) {
     ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -109,7 +110,7 @@ TEST(ModelFile, ExpectedReadsComeIntoMemory) {
   bytes.text_entry("general.architecture", "qwen2");
   bytes.tensor("x.weight", {4096, kBytes / 4096 / 4}, 0, 0).data(32, kBytes);
   const std::string path = folder.path() + "/m.gguf";
-  auto writer = FileWriter::create(path);  // its commit() syncs: only then is memory given back
+  auto writer = FileWriter::create(path);
   ASSERT_TRUE(writer);
   ASSERT_TRUE(writer->write(as_bytes(bytes.bytes())).ok());
   ASSERT_TRUE(writer->commit().ok());

@@ -121,11 +121,14 @@ class WeightLoader {
     m_.pager->adopt(std::move(parts_));
   }
 
-  // Where weights lie in memory: those of few bytes are in caches, and nothing waits for them.
-  void find_read_ahead() {
-    found_.processor_id = m_.device->processor_id();
-    found_.distances = m_.device->find_read_ahead(packed_, options_.packed_cache_min_bytes, pool_);
-    m_.device->use_read_ahead(found_.distances);
+  // Finds distances and uses them. Requires: weights in memory. Formats of few bytes keep theirs:
+  // they lie in caches, and nothing waits for them.
+  FoundReadAhead find_read_ahead() {
+    FoundReadAhead found{
+        m_.device->processor_id(),
+        m_.device->find_read_ahead(packed_, options_.packed_cache_min_bytes, pool_)};
+    m_.device->use_read_ahead(found.distances);
+    return found;
   }
 
   Status bind(PackPlan plan, int64_t* n_lacking = nullptr) {
@@ -192,9 +195,8 @@ class WeightLoader {
     }
     m_.packed_file = writer.mapping();
     parts_ = writer.parts();
-    if (!exceeds_memory()) find_read_ahead();
-    writer.keep(std::move(found_));
     const double seconds = static_cast<double>(clock.now_ns() - start) * 1e-9;
+    if (!exceeds_memory()) writer.keep(find_read_ahead());
     if (!is_unchanged(*m_.file)) {
       cache_.note(NoteKind::problem, fmt::format("packed weights not kept: {} changed while it was "
                                                  "read",
@@ -219,7 +221,6 @@ class WeightLoader {
   int64_t n_memory_;          // that weights may fill
   std::vector<Bytes> parts_;  // of the packed file, all of its matrices
   std::vector<Weight> packed_;
-  FoundReadAhead found_;
 };
 
 // A model without a usable tokenizer still runs on token ids; the error is kept for callers that

@@ -426,11 +426,9 @@ TEST_F(LoadPacked, DistancesOfThisProcessorAreKept) {
   const uint64_t processor = first->device->processor_id();
   const auto kept = read_packed_directory(MappedFile::open(only_file())->bytes(), "f")->read_ahead;
   EXPECT_EQ(kept.processor_id, processor);
-  ASSERT_FALSE(kept.distances.empty());
-  for (const ReadAhead& distance : kept.distances) {
-    if (distance.dtype != first->output.dtype) continue;
-    EXPECT_EQ(distance.n_bytes, ahead_of(*first));
-  }
+  const auto own = std::ranges::find(kept.distances, first->output.dtype, &ReadAhead::dtype);
+  ASSERT_NE(own, kept.distances.end());
+  EXPECT_EQ(own->n_bytes, ahead_of(*first));
   keep({processor, {{first->output.dtype, 777}}});
   EXPECT_EQ(ahead_of(*load()), 777);
   keep({processor + 1, {{first->output.dtype, 777}}});
@@ -438,6 +436,21 @@ TEST_F(LoadPacked, DistancesOfThisProcessorAreKept) {
   EXPECT_NE(ahead_of(*elsewhere), 777) << "of another processor";
   EXPECT_TRUE(elsewhere->from_packed_file);
   expect_same(*first, *elsewhere);
+}
+
+TEST_F(LoadPacked, OnlyModelsOfHalvesTakeTheTableThatRounds) {
+  const auto file = ModelFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  for (const char* type : {"f32", "f16", "bf16", "q8_0"}) {
+    const std::string path = root_ + "/" + type + ".gguf";
+    ASSERT_TRUE(quantize_model(**file, type, path).ok()) << type;
+    const bool halves = std::string_view(type).ends_with("16");
+    const Kernels& wanted = halves ? kernels() : portable_kernels();
+    EXPECT_EQ(load_from(path, {}, "")->device->packing().name(), wanted.isa) << type;
+    LoadOptions options;
+    options.portable = true;
+    EXPECT_EQ((*load_model(path, options))->device->packing().name(), portable_kernels().isa);
+  }
 }
 
 TEST_F(LoadPacked, WithoutAFolderToWriteTheModelWorks) {
