@@ -74,8 +74,8 @@ class Device {
   // The form in which it multiplies matrices.
   virtual const Packing& packing() const = 0;
   // The distances that were fastest when tried on packed matrices in its memory, for each format
-  // that has min_bytes of them: 0.1 to 0.4 s each, on all threads. They hold wherever processor_id()
-  // is the same. A device that has no such choice finds none.
+  // that has min_bytes of them: 0.1 to 0.4 s each, on all threads. They hold wherever
+  // processor_id() is the same. A device that has no such choice finds none.
   virtual std::vector<ReadAhead> find_read_ahead(std::span<const Weight> weights, int64_t min_bytes,
                                                  WorkerPool& threads) const {
     (void)weights, (void)min_bytes, (void)threads;
