@@ -52,14 +52,15 @@ FAMILIES = (
     ("qwen3-next-small", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
     ("mamba2-1.3b", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
 )
-# Of dense models on processors whose prompts take five times as long: about twenty-five minutes.
+# Of dense models on processors whose prompts take five times as long: about eighty minutes.
 BRIEF = replace(SHORT, n_decode=32)
 AVX2 = (
-    ("llama-3.2-1b", ("f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q4_0", "iq4_xs"), BRIEF, 2),
-    ("qwen2.5-0.5b", THREE, BRIEF, 2),
-    ("qwen2.5-3b", ("q4_k_m",), replace(BRIEF, n_decode=16), 1),
-    ("llama-3.2-1b", ("q4_k_m",), replace(BRIEF, threads=1), 1),
-    ("llama-3.2-1b", ("q4_k_m",), replace(BRIEF, n_prompt=4096, n_decode=0), 1),
+    ("llama-3.2-1b", ("f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q4_0", "iq4_xs"), BRIEF, 5),
+    ("qwen2.5-0.5b", THREE, BRIEF, 5),
+    ("qwen2.5-3b", ("q4_k_m",), replace(BRIEF, n_decode=16), 3),
+    ("llama-3.2-1b", ("q4_k_m",), replace(BRIEF, threads=1), 3),
+    ("llama-3.2-1b", ("q4_k_m",), replace(BRIEF, n_prompt=4096, n_decode=0), 2),
+    ("llama-3.2-1b", ("q4_k_m",), replace(BRIEF, n_prompt=8192, n_decode=0), 1),
     ("llama-3.2-1b", ("q4_k_m",), Work(2, 0, 32, 4096), 1),
 )
 SUITES = {"dense": DENSE, "families": FAMILIES, "avx2": AVX2}
