@@ -52,7 +52,7 @@ FAMILIES = (
     ("qwen3-next-small", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
     ("mamba2-1.3b", ("q4_k_m",), replace(SHORT, n_decode=48), 3),
 )
-# Of dense models on processors whose prompts take five times as long: about eighty minutes.
+# Of dense models on processors whose prompts take five times as long: about an hour.
 BRIEF = replace(SHORT, n_decode=32)
 AVX2 = (
     ("llama-3.2-1b", ("f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q4_0", "iq4_xs"), BRIEF, 5),
