@@ -196,9 +196,9 @@ int64_t packed_bf16_pair_bytes(int64_t k) {
   return (k + 1) / 2 * kLanes * 4;
 }
 
-// The same as bf16_from_f32(f32_from_f16(bits)), without branches, so that a loop of it is
-// vectorised. No float32 in it is subnormal: some processors take a hundred cycles for one.
-uint16_t bf16_from_f16(uint16_t bits) {
+// f32_from_f16 without branches, so that a loop of it is vectorised. No float32 in it is subnormal:
+// some processors take a hundred cycles for one.
+float widened(uint16_t bits) {
   const auto all_if = [](bool condition) { return 0U - static_cast<uint32_t>(condition); };
   const uint32_t magnitude = bits & 0x7FFFU;
   const uint32_t shifted = magnitude << 13;
@@ -206,12 +206,9 @@ uint16_t bf16_from_f16(uint16_t bits) {
   const float above = std::bit_cast<float>(shifted + (113U << 23));
   const auto subnormal = std::bit_cast<uint32_t>(above - 0x1p-14F);
   const uint32_t is_subnormal = all_if(magnitude < 0x0400U);
-  uint32_t wide = (subnormal & is_subnormal) | ((shifted + (112U << 23)) & ~is_subnormal);
-  wide |= all_if(magnitude >= 0x7C00U) & 0x7F800000U;
-  const uint32_t rounded = (wide + 0x7FFFU + ((wide >> 16) & 1U)) >> 16;
-  const uint32_t quiet = (wide >> 16) | 0x40U;
-  const uint32_t is_nan = all_if(magnitude > 0x7C00U);
-  return static_cast<uint16_t>((bits & 0x8000U) | (quiet & is_nan) | (rounded & ~is_nan));
+  const uint32_t normal = (shifted + (112U << 23)) | (all_if(magnitude >= 0x7C00U) & 0x7F800000U);
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000U) << 16;
+  return std::bit_cast<float>(sign | (subnormal & is_subnormal) | (normal & ~is_subnormal));
 }
 
 // Numbers of 16 bits. convert(run) changes those of one row in place.
@@ -240,7 +237,7 @@ void pack_bf16_pairs(std::byte* group, const std::byte* const* rows, int64_t k) 
 template <int kLanes>
 void pack_f16_as_bf16_pairs(std::byte* group, const std::byte* const* rows, int64_t k) {
   pack_pairs<kLanes>(group, rows, k, [](auto& run) {
-    for (uint16_t& bits : run) bits = bf16_from_f16(bits);
+    for (uint16_t& bits : run) bits = bf16_from_f32(widened(bits));
   });
 }
 template int64_t packed_bf16_pair_bytes<64>(int64_t);
